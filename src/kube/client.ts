@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
-import { type ApiAnswer, type Connections, createConnections } from "./connections.ts";
+import { bytesOf, type HttpAnswer } from "../base/exchange.ts";
+import { type Connections, createConnections } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
 import { errorFromAnswer, isNotFound, KubeError } from "./errors.ts";
 import { type Place, type Resource, resourcePath } from "./resource.ts";
@@ -53,7 +54,7 @@ const METHODS = {
 } as const satisfies Record<string, Dispatcher.HttpMethod>;
 
 type Verb = keyof typeof METHODS;
-type Sent = RequestOptions & { body?: object; contentType?: string; inactivityMs?: number };
+type Sent = RequestOptions & { body?: object; contentType?: string; inactivityMs?: number; maxBytes?: number };
 
 export type KubeRequest = {
   verb: string;
@@ -87,7 +88,7 @@ export function createKubeClient(
     options.connect?.(requestTimeoutMs) ??
     createConnections(credentials, { connections: options.connections, requestTimeoutMs });
 
-  async function send(verb: Verb, resource: Resource, place: Place, extra: Sent): Promise<ApiAnswer> {
+  async function send(verb: Verb, resource: Resource, place: Place, extra: Sent): Promise<HttpAnswer> {
     const what =
       `${verb} ${resource.plural}${place.namespace ? ` ${place.namespace}/` : " "}${place.name ?? ""}`.trimEnd();
     const started = performance.now();
@@ -100,13 +101,14 @@ export function createKubeClient(
         path: `${base}${resourcePath(resource, place)}${queryString(extra.query)}`,
         headers,
         body: extra.body === undefined ? null : JSON.stringify(extra.body),
-        signal: extra.signal ?? null,
+        signal: extra.signal,
         ...(extra.inactivityMs === undefined ? {} : { watch: true, bodyTimeout: extra.inactivityMs }),
       });
       status = answer.statusCode;
       if (status < 300) return answer;
       const retryAfter = answer.headers["retry-after"];
-      throw errorFromAnswer(what, status, await answer.body.text(), typeof retryAfter === "string" ? retryAfter : null);
+      const text = (await bytesOf(answer.body)).toString();
+      throw errorFromAnswer(what, status, text, typeof retryAfter === "string" ? retryAfter : null);
     } catch (error) {
       if (error instanceof KubeError || extra.signal?.aborted) throw error;
       throw new KubeError(`${what}: ${messageOf(error)}`, { status: 0, cause: error });
@@ -116,18 +118,19 @@ export function createKubeClient(
     }
   }
 
-  async function json<T>(verb: Verb, resource: Resource, place: Place, extra: Sent): Promise<T> {
-    const answer = await send(verb, resource, place, extra);
-    return (await answer.body.json()) as T;
+  async function json<T>(verb: Verb, resource: Resource, place: Place, { maxBytes, ...extra }: Sent): Promise<T> {
+    const { body } = await send(verb, resource, place, extra);
+    return JSON.parse(
+      (
+        await bytesOf(body, maxBytes, () => new ListTooLargeError(`the list has more than ${maxBytes} bytes`))
+      ).toString(),
+    );
   }
 
   return {
     defaultNamespace: credentials.namespace,
     get: (resource, place, extra = {}) => json("get", resource, place, extra),
-    async list(resource, place, extra = {}) {
-      const answer = await send("list", resource, place, extra);
-      return JSON.parse(await textUpTo(answer.body, extra.maxBytes ?? Number.POSITIVE_INFINITY));
-    },
+    list: (resource, place, extra = {}) => json("list", resource, place, extra),
     create: (resource, place, body, extra = {}) => json("create", resource, place, { ...extra, body }),
     update: (resource, place, body, extra = {}) => json("update", resource, place, { ...extra, body }),
     mergePatch: (resource, place, body, extra = {}) =>
@@ -177,18 +180,6 @@ function queryString(query: KubeQuery | undefined): string {
 /** A list is longer than the caller takes: ask for fewer objects. */
 export class ListTooLargeError extends Error {
   override readonly name = "ListTooLargeError";
-}
-
-/** @throws ListTooLargeError; the connection is closed */
-async function textUpTo(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxBytes) throw new ListTooLargeError(`a page of the list has more than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 const NEWLINE = 0x0a;

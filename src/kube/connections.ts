@@ -1,5 +1,6 @@
 import { createSecureContext, type SecureContext } from "node:tls";
 import { type Dispatcher, Pool, ProxyAgent } from "undici";
+import { bytesOf, exchange, type HttpAnswer } from "../base/exchange.ts";
 import type { Credentials } from "./credentials.ts";
 import type { Identity, TlsOptions } from "./identity.ts";
 
@@ -10,19 +11,13 @@ export type KubeConnectionOptions = {
   requestTimeoutMs: number;
 };
 
-export type ApiRequest = Pick<Dispatcher.RequestOptions, "method" | "path" | "body" | "signal"> & {
+export type ApiRequest = Pick<Dispatcher.DispatchOptions, "method" | "path" | "body"> & {
   headers: Record<string, string>;
+  signal?: AbortSignal | undefined;
   /** Overrides the pause that is allowed in the body, ms. */
   bodyTimeout?: number;
   /** Goes over the watches' connections, so that long watches never hold up a write. */
   watch?: boolean;
-};
-
-/** What `createKubeClient` reads of a response. */
-export type ApiAnswer = {
-  statusCode: number;
-  headers: Record<string, string | string[] | undefined>;
-  body: AsyncIterable<Uint8Array> & { text(): Promise<string>; json(): Promise<unknown> };
 };
 
 export type Connections = {
@@ -30,7 +25,7 @@ export type Connections = {
    * Sends with the credentials of the moment. A 401 means that nothing took effect, so the request is repeated once when
    * reading the credentials anew brings others.
    */
-  send(request: ApiRequest): Promise<ApiAnswer>;
+  send(request: ApiRequest): Promise<HttpAnswer>;
   /** Waits for requests, breaks watches. */
   close(): Promise<void>;
 };
@@ -91,13 +86,10 @@ export function createConnections(credentials: Credentials, options: KubeConnect
     return pools;
   }
 
-  function sendAs({ headers, tls }: Identity, { watch, ...request }: ApiRequest): Promise<Dispatcher.ResponseData> {
-    const current = poolsFor(tls);
-    return (watch ? current.watches : current.requests).request({
-      ...request,
-      origin,
-      headers: { ...request.headers, ...credentials.impersonation, ...headers },
-    });
+  function sendAs({ headers, tls }: Identity, { watch, signal, ...request }: ApiRequest): Promise<HttpAnswer> {
+    const { watches, requests } = poolsFor(tls);
+    const all = { ...request.headers, ...credentials.impersonation, ...headers };
+    return exchange(watch ? watches : requests, { ...request, origin, headers: all }, { signal });
   }
 
   return {
@@ -107,7 +99,7 @@ export function createConnections(credentials: Credentials, options: KubeConnect
       if (answer.statusCode !== 401) return answer;
       const renewed = await credentials.renew?.(identity);
       if (renewed === undefined) return answer;
-      await answer.body.dump();
+      await bytesOf(answer.body);
       return sendAs(renewed, request);
     },
     close() {

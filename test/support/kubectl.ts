@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, inject } from "vitest";
+import { bytesOf } from "../../src/base/exchange.ts";
 import { createConnections } from "../../src/kube/connections.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import { type Ended, run } from "./run.ts";
@@ -58,7 +59,7 @@ async function apiRequests(namespace: string): Promise<ApiRequests> {
       headers: { accept: "application/json", "content-type": contentType ?? "application/json" },
       body: body === undefined ? null : JSON.stringify(body),
     });
-    const content = JSON.parse(await answer.body.text());
+    const content = JSON.parse(String(await bytesOf(answer.body)));
     const isAccepted = answer.statusCode < 300;
     return {
       status: answer.statusCode,

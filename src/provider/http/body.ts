@@ -1,4 +1,4 @@
-import type { Dispatcher } from "undici";
+import type { HttpAnswer } from "../../base/exchange.ts";
 import { ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
 import type { Reserve } from "../response-memory.ts";
@@ -6,7 +6,7 @@ import type { Guard } from "./exchange-guard.ts";
 
 /** Reads a body into memory that is reserved for it. The time of the service does not run while the body waits for memory. */
 export async function readBody(
-  { body, headers }: Dispatcher.ResponseData,
+  { body, headers }: HttpAnswer,
   operation: Operation,
   reserve: Reserve,
   guard: Guard,
@@ -14,10 +14,7 @@ export async function readBody(
   const limit = OPERATIONS[operation].maxResponseBytes;
   const { signal } = guard.state.controller;
   const length = /^\d+$/.test(String(headers["content-length"])) ? Number(headers["content-length"]) : undefined;
-  if (length !== undefined && length > limit) {
-    body.on("error", () => undefined).destroy(); // ends the connection, which nobody reads
-    throw tooLarge(operation, limit);
-  }
+  if (length !== undefined && length > limit) throw tooLarge(operation, limit);
   const ours = async <T>(wait: Promise<T>): Promise<T> => {
     guard.rest();
     const value = await wait;

@@ -1,5 +1,5 @@
-import type { Dispatcher } from "undici";
 import { type Clock, systemClock } from "../../base/clock.ts";
+import { exchange, type HttpAnswer } from "../../base/exchange.ts";
 import { createSanitizer, type Sanitizer } from "../../base/sanitizer.ts";
 import { ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
@@ -81,9 +81,8 @@ export function createTransport(options: TransportOptions): Transport {
       ? undefined
       : { shared: createPool(base.origin, options), fresh: createPool(base.origin, options) };
 
-  async function start(request: TransportRequest, guard: Guard): Promise<Dispatcher.ResponseData> {
-    const { state } = guard;
-    const { operation } = request;
+  async function start(request: TransportRequest, { state, touch }: Guard): Promise<HttpAnswer> {
+    const { operation, beforeWrite } = request;
     const { paid, accept = "application/json" } = OPERATIONS[operation];
     const key = keys.current();
     if (pools === undefined || typeof base === "string") {
@@ -96,10 +95,21 @@ export function createTransport(options: TransportOptions): Transport {
       );
     }
     if (!/^\/[\x21-\x7e]*$/.test(request.path)) throw misconfigured(operation, `path "${request.path}" is not a path`);
-    const watched = (paid ? pools.fresh : pools.shared).compose(
-      (dispatch) => (opts, handler) => dispatch(opts, watchWrites(handler, guard, request.beforeWrite)),
-    );
-    return watched.request({
+    // A request waits for a connection until then: it is not sent, and its timer does not run.
+    const onStart = () => {
+      if (state.written) throw new Error("the request was already written once");
+      try {
+        beforeWrite?.();
+      } catch (error) {
+        state.refusal = { error };
+        throw error;
+      }
+      // undici writes right after this returns.
+      state.written = true;
+      touch();
+    };
+    const sent = {
+      origin: base.origin,
       method: request.method ?? OPERATIONS[operation].method,
       path: `${base.prefix}${request.path}`,
       headers: {
@@ -108,24 +118,25 @@ export function createTransport(options: TransportOptions): Transport {
         ...(request.body === undefined ? {} : { "content-type": "application/json" }),
       },
       body: request.body ?? null,
-      signal: state.controller.signal,
       reset: paid,
-    });
+    };
+    return exchange(paid ? pools.fresh : pools.shared, sent, { signal: state.controller.signal, onStart });
   }
 
   /** Runs one exchange under its timer and signal. Every failure becomes a `ServiceError`. */
-  async function exchange<T>(request: TransportRequest, run: (guard: Guard) => Promise<T>): Promise<T> {
+  async function guarded<T>(request: TransportRequest, run: (guard: Guard) => Promise<T>): Promise<T> {
     const guard = createGuard(request.signal, clock, timeoutMs);
     try {
       return await run(guard);
     } catch (error) {
       guard.release();
+      guard.state.controller.abort(error); // nobody reads the rest of a response
       if (guard.state.refusal !== undefined) throw guard.state.refusal.error;
       throw failureOf(request.operation, error, guard.state, sanitizer(request.hidden));
     }
   }
 
-  async function accepted(request: TransportRequest, guard: Guard): Promise<Dispatcher.ResponseData> {
+  async function accepted(request: TransportRequest, guard: Guard): Promise<HttpAnswer> {
     if (request.signal?.aborted === true) throw guard.state.controller.signal.reason;
     const response = await start(request, guard);
     guard.state.status = response.statusCode;
@@ -135,14 +146,14 @@ export function createTransport(options: TransportOptions): Transport {
 
   return {
     send: (request) =>
-      exchange(request, async (guard) => {
+      guarded(request, async (guard) => {
         const response = await accepted(request, guard);
         const body = await readBody(response, request.operation, reserve, guard);
         guard.release();
         return { status: response.statusCode, ...body };
       }),
     open: (request) =>
-      exchange(request, async (guard) => {
+      guarded(request, async (guard) => {
         const response = await accepted(request, guard);
         const { signal } = guard.state.controller;
         return {
@@ -179,44 +190,6 @@ function createKeyMemory(apiKey: () => string): { current(): string; all(): read
   };
 }
 
-/**
- * Notes the moment from which bytes of the request may have left, and refuses to let it be written twice. A request waits
- * for a connection until then: it is not sent, and its timer does not run.
- */
-function watchWrites(
-  handler: Dispatcher.DispatchHandler,
-  { state, touch }: Guard,
-  beforeWrite: TransportRequest["beforeWrite"],
-): Dispatcher.DispatchHandler {
-  return {
-    onRequestStart: (controller, context) => {
-      if (state.written) {
-        controller.abort(new Error("the request was already written once"));
-        return;
-      }
-      handler.onRequestStart?.(controller, context);
-      if (controller.aborted) return;
-      try {
-        beforeWrite?.();
-      } catch (error) {
-        state.refusal = { error };
-        controller.abort(new Error("the last check before the request failed"));
-        return;
-      }
-      // undici writes right after this returns.
-      state.written = true;
-      touch();
-    },
-    onRequestUpgrade: (controller, status, headers, socket) =>
-      handler.onRequestUpgrade?.(controller, status, headers, socket),
-    onResponseStart: (controller, status, headers, message) =>
-      handler.onResponseStart?.(controller, status, headers, message),
-    onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
-    onResponseEnd: (controller, trailers) => handler.onResponseEnd?.(controller, trailers),
-    onResponseError: (controller, error) => handler.onResponseError?.(controller, error),
-  };
-}
-
 async function* chunksOf(
   body: AsyncIterable<Buffer>,
   operation: Operation,
@@ -237,7 +210,7 @@ async function* chunksOf(
 }
 
 /** As much of a refusal as is needed to understand it. One that breaks off half-way still has its status. */
-async function readRefusal(response: Dispatcher.ResponseData): Promise<RefusedAnswer> {
+async function readRefusal(response: HttpAnswer): Promise<RefusedAnswer> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {

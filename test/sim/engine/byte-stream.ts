@@ -1,21 +1,19 @@
 /** Chunks that a server pushes and a client reads with `for await`. */
-export type ByteStream = AsyncIterable<Uint8Array> & {
+export type ByteStream = AsyncIterable<Buffer> & {
   push(text: string): void;
   end(): void;
   fail(error: unknown): void;
 };
 
-const encoder = new TextEncoder();
-
 export function createByteStream(): ByteStream {
-  const chunks: Uint8Array[] = [];
+  const chunks: Buffer[] = [];
   let ending: { error?: unknown } | undefined;
   let wake = () => {};
 
   return {
     push(text) {
       if (ending !== undefined) return;
-      chunks.push(encoder.encode(text));
+      chunks.push(Buffer.from(text));
       wake();
     },
     end() {

@@ -1,5 +1,6 @@
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
-import type { ApiAnswer, ApiRequest, Connections } from "../../../src/kube/connections.ts";
+import type { HttpAnswer } from "../../../src/base/exchange.ts";
+import type { ApiRequest, Connections } from "../../../src/kube/connections.ts";
 import type { Random } from "../../../src/simulator/random.ts";
 import { failure, statusBody } from "../api-server/failures.ts";
 import { type Json, type JsonValue, objectAt, parseJson, textAt } from "../api-server/json.ts";
@@ -66,7 +67,7 @@ export function createApiConnections(
   let heldUntil = 0;
   const latency = () => drawLatency(weather(), random);
 
-  function send(request: ApiRequest): Promise<ApiAnswer> {
+  function send(request: ApiRequest): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
       const { signal } = request;
       if (signal instanceof AbortSignal && signal.aborted) {
@@ -98,7 +99,7 @@ export function createApiConnections(
     });
   }
 
-  type Reply = { resolve: (answer: ApiAnswer) => void; broken: () => void; isSettled: () => boolean };
+  type Reply = { resolve: (answer: HttpAnswer) => void; broken: () => void; isSettled: () => boolean };
 
   function exchange(request: ApiRequest, reply: Reply): void {
     const url = new URL(request.path, "http://api");
@@ -204,7 +205,7 @@ export function createApiConnections(
       signal.addEventListener("abort", () => close(new Error("the watch was aborted")), { once: true });
     }
     for (const line of served.first) push(line);
-    reply.resolve({ statusCode: 200, headers: {}, body: { ...bodyOf(""), [Symbol.asyncIterator]: readUntil } });
+    reply.resolve({ statusCode: 200, headers: {}, body: { [Symbol.asyncIterator]: readUntil } });
     async function* readUntil() {
       try {
         yield* stream;
@@ -258,21 +259,19 @@ const EARLY: { [fault in RequestFault]?: [status: number, reason: string] } = {
   tooLarge: [413, "RequestEntityTooLarge"],
 };
 
-function failed(status: number, reason: string): ApiAnswer {
+function failed(status: number, reason: string): HttpAnswer {
   const body = { kind: "Status", status: "Failure", code: status, reason, message: `${reason}: a simulated fault` };
   return { ...answerOf(status, JSON.stringify(body)), headers: status === 429 ? { "retry-after": "1" } : {} };
 }
 
-export function answerOf(statusCode: number, text: string): ApiAnswer {
+export function answerOf(statusCode: number, text: string): HttpAnswer {
   return { statusCode, headers: {}, body: bodyOf(text) };
 }
 
-function bodyOf(text: string): ApiAnswer["body"] {
+function bodyOf(text: string): HttpAnswer["body"] {
   return {
-    text: async () => text,
-    json: async () => parseJson(text),
     async *[Symbol.asyncIterator]() {
-      yield new TextEncoder().encode(text);
+      yield Buffer.from(text);
     },
   };
 }

@@ -1,0 +1,117 @@
+import type { Dispatcher } from "undici";
+
+/** A response whose head has arrived. */
+export type HttpAnswer = {
+  statusCode: number;
+  headers: Record<string, string | string[] | undefined>;
+  /** Can be read once. A reader that leaves early ends the connection. */
+  body: AsyncIterable<Buffer>;
+};
+
+/** `onStart`: a connection takes the request, and writes it right after. When it throws, nothing is sent, and its error is thrown. */
+export type ExchangeOptions = { signal?: AbortSignal | undefined; onStart?: (() => void) | undefined };
+
+/** Bytes of a body that wait for their reader before the connection pauses. */
+const WAITING_BYTES = 64 * 1024;
+
+/**
+ * Sends one request through a dispatcher of undici. An abort ends the request when it has a connection, and its response.
+ * @throws what ends the request before the head of its response: the signal's reason, or the error of the connection
+ */
+export function exchange(
+  dispatcher: Pick<Dispatcher, "dispatch">,
+  request: Dispatcher.DispatchOptions,
+  options: ExchangeOptions,
+): Promise<HttpAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
+  const handler = createHandler(options, resolve, reject);
+  try {
+    dispatcher.dispatch(request, handler);
+  } catch (error) {
+    reject(error);
+  }
+  return promise;
+}
+
+function createHandler(
+  { signal, onStart }: ExchangeOptions,
+  resolve: (answer: HttpAnswer) => void,
+  reject: (error: unknown) => void,
+): Dispatcher.DispatchHandler {
+  const chunks: Buffer[] = [];
+  let waitingBytes = 0;
+  /** `error`: undefined after a whole response. */
+  let ended: { error: unknown } | undefined;
+  let controller: Dispatcher.DispatchController | undefined;
+  let wake = () => {};
+
+  const abort = () => controller?.abort(signal?.reason);
+  function end(error?: unknown): void {
+    ended ??= { error };
+    signal?.removeEventListener("abort", abort);
+    wake();
+  }
+  async function* read(): AsyncGenerator<Buffer> {
+    try {
+      for (;;) {
+        const chunk = ended?.error === undefined ? chunks.shift() : undefined;
+        if (chunk !== undefined) {
+          waitingBytes -= chunk.length;
+          if (controller?.paused === true && waitingBytes < WAITING_BYTES) controller.resume();
+          yield chunk;
+        } else if (ended === undefined) {
+          await new Promise<void>((go) => {
+            wake = go;
+          });
+        } else if (ended.error === undefined) return;
+        else throw ended.error;
+      }
+    } finally {
+      if (ended === undefined) controller?.abort(new Error("the response is not read to its end"));
+    }
+  }
+
+  signal?.addEventListener("abort", abort, { once: true });
+  return {
+    onRequestStart(started) {
+      controller = started;
+      try {
+        signal?.throwIfAborted();
+        onStart?.();
+      } catch (error) {
+        reject(error);
+        started.abort(error instanceof Error ? error : new Error(String(error)));
+      }
+    },
+    onResponseStart(_, statusCode, headers) {
+      if (statusCode >= 200) resolve({ statusCode, headers, body: { [Symbol.asyncIterator]: read } });
+    },
+    onResponseData(started, chunk) {
+      chunks.push(chunk);
+      waitingBytes += chunk.length;
+      if (waitingBytes >= WAITING_BYTES) started.pause();
+      wake();
+    },
+    onResponseEnd: () => end(),
+    onResponseError(_, error) {
+      reject(error);
+      end(error);
+    },
+  };
+}
+
+/** The whole body. `tooLarge`: the error of a body with more than `maxBytes`, whose connection ends. */
+export async function bytesOf(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes = Number.POSITIVE_INFINITY,
+  tooLarge = (): Error => new Error(`the response has more than ${maxBytes} bytes`),
+): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
