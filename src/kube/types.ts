@@ -80,8 +80,7 @@ export type KubeStatus = {
 };
 
 /** `namespace/name`, or `name` for a cluster-scoped object. */
-export function keyOf(object: KubeObject): string {
-  const { namespace, name } = object.metadata;
+export function keyOf({ metadata: { namespace, name } }: Pick<KubeObject, "metadata">): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 

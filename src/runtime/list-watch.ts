@@ -4,7 +4,7 @@ import { type KubeClient, type KubeQuery, ListTooLargeError } from "../kube/clie
 import { errorFromEvent } from "../kube/errors.ts";
 import type { RestoredError } from "../kube/etcd-history.ts";
 import type { Resource } from "../kube/resource.ts";
-import { isLaterVersion, type KubeObject, keyOf, type WatchEvent } from "../kube/types.ts";
+import { isLaterVersion, type KubeObject, keyOf, type ObjectMeta, type WatchEvent } from "../kube/types.ts";
 import { assertNotEarlier, createOvertaken } from "./list-age.ts";
 import type { Slices } from "./slices.ts";
 
@@ -14,7 +14,11 @@ export type ReflectorSink<T> = {
   /** The list is whole: whatever is not in `keys` is gone. */
   listEnded(keys: ReadonlySet<string>): void;
   changed(type: "ADDED" | "MODIFIED" | "DELETED", object: T): void;
+  /** Whether it has the object in this version or a later one: `changed` would do nothing. */
+  has(metadata: Stored): boolean;
 };
+
+type Stored = Required<Pick<ObjectMeta, "name" | "uid" | "resourceVersion">> & Pick<ObjectMeta, "namespace">;
 
 export type ReflectorOptions<T extends KubeObject> = {
   client: KubeClient;
@@ -129,6 +133,13 @@ export async function watchOnce<T extends KubeObject>(
       },
     );
     for await (const line of stream) {
+      const known = watched.resourceVersion === undefined ? undefined : storedIn(line);
+      if (known !== undefined && options.sink.has(known)) {
+        await options.slices?.end();
+        watched.events++;
+        watched.resourceVersion = later(watched.resourceVersion, known.resourceVersion);
+        continue;
+      }
       const event = JSON.parse(line) as WatchEvent<T>;
       if (event.type === "ERROR") throw errorFromEvent(`watch ${options.resource.plural}`, event.object);
       await options.slices?.end();
@@ -149,6 +160,22 @@ export async function watchOnce<T extends KubeObject>(
     watched.error = error;
   }
   return watched;
+}
+
+/** How API servers write the end of the metadata: fields by name, without spaces. A text has no such quotes, because they are escaped. */
+const METADATA_END = /"name":"([^"]+)"(?:,"namespace":"([^"]+)")?,"resourceVersion":"(\d+)","uid":"([^"]+)"$/;
+const LONGEST_END = 600;
+
+/**
+ * The object of a line that shows a change, found without parsing the line: most lines show what this process wrote, and the store has the
+ * responses to its writes. Undefined: the line has to be parsed.
+ */
+export function storedIn(line: string): Stored | undefined {
+  const end = line.startsWith('{"type":"MODIFIED",') ? line.indexOf('},"spec":{') : -1;
+  const [, name, namespace, resourceVersion, uid] =
+    METADATA_END.exec(line.slice(Math.max(0, end - LONGEST_END), Math.max(0, end))) ?? [];
+  if (name === undefined || resourceVersion === undefined || uid === undefined) return undefined;
+  return { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) };
 }
 
 /** A version never goes back: a watch from an earlier one would show objects again that are gone. */

@@ -18,26 +18,30 @@ export function isShortened({ spec }: KubeObject): boolean {
 export function shortened<T extends KubeObject>(object: T): T {
   const { spec } = object;
   if (typeof spec !== "object" || spec === null || SHORTENED in spec) return object;
+  const dropped: string[] = [];
+  const short = shortenedFields(spec, dropped);
+  if (short === spec) return object;
   const hash = createHash("sha256");
-  const short = shortenedFields(spec, hash);
-  return short === spec ? object : { ...object, spec: { ...short, [SHORTENED]: hash.digest("hex") } };
+  for (const text of dropped) hash.update(text);
+  return { ...object, spec: { ...short, [SHORTENED]: hash.digest("hex") } };
 }
 
-function shortenedFields(fields: object, hash: ReturnType<typeof createHash>): object {
+/** `dropped`: gets the names and the values of the fields that are missing. */
+function shortenedFields(fields: object, dropped: string[]): object {
   const changed: [string, unknown][] = [];
   for (const [name, value] of Object.entries(fields)) {
     if (typeof value !== "string" && (typeof value !== "object" || value === null)) continue;
     const json = JSON.stringify(value);
     if (json.length <= LONGEST_FIELD) continue;
     if (typeof value === "object" && !Array.isArray(value)) {
-      const inner = shortenedFields(value, hash);
+      const inner = shortenedFields(value, dropped);
       // The short fields of an object can exceed the limit together.
       if (inner !== value && JSON.stringify(inner).length <= LONGEST_FIELD) {
         changed.push([name, inner]);
         continue;
       }
     }
-    hash.update(name).update(json);
+    dropped.push(name, json);
     changed.push([name, typeof value === "string" ? "" : Array.isArray(value) ? [] : {}]);
   }
   return changed.length === 0 ? fields : { ...fields, ...Object.fromEntries(changed) };

@@ -224,6 +224,11 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
                   pending.delete(namespace);
                   if (pending.size === 0) resolve();
                 },
+                has(metadata) {
+                  const stored = store.get(keyOf({ metadata }))?.metadata;
+                  const isNewer = isLaterVersion(metadata.resourceVersion, stored?.resourceVersion);
+                  return stored?.uid === metadata.uid && !isNewer;
+                },
                 changed: (type, object) =>
                   emit(type === "DELETED" ? store.remove(compact(object)) : store.upsert(compact(object))),
               },

@@ -98,7 +98,7 @@ export function createClusterSession(options: ClusterSessionOptions): ClusterSes
     find({ kind, namespace, name }) {
       const watch = watches.find(({ resource }) => resource.kind === kind);
       const metadata = watch?.resource.namespaced ? { namespace, name } : { name };
-      const object = watch?.running?.informer.store.get(keyOf({ metadata, spec: {} }));
+      const object = watch?.running?.informer.store.get(keyOf({ metadata }));
       return watch === undefined || object === undefined ? undefined : { resource: watch.resource, object };
     },
     objects: (kind) => {

@@ -27,7 +27,7 @@ it("a page of objects that are too large together is asked for again with fewer"
     {
       client: api.client,
       resource: speechJobResource,
-      sink: { listed: () => {}, listEnded: (keys) => ended.resolve(keys), changed: () => {} },
+      sink: { listed: () => {}, listEnded: (keys) => ended.resolve(keys), changed: () => {}, has: () => false },
       clock: systemClock,
       random: () => 0,
       log: silentLog,

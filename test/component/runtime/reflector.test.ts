@@ -21,6 +21,13 @@ const thing = (name: string, version: number): KubeObject => ({
   metadata: { name, namespace: "team", uid: `uid-${name}`, resourceVersion: String(version) },
   spec: {},
 });
+/** The metadata as API servers write it. */
+const inOrder = (name: string, version: number) => ({
+  name,
+  namespace: "team",
+  resourceVersion: String(version),
+  uid: `uid-${name}`,
+});
 const page = (version: number, names: string[], next?: string): Answer => ({
   body: {
     metadata: { resourceVersion: String(version), continue: next },
@@ -87,6 +94,7 @@ async function reflect(
         },
         listEnded: (keys) => seen.push(`whole ${[...keys].join(" ")}`),
         changed: (type, object) => seen.push(`${type} ${object.metadata.name} ${object.metadata.resourceVersion}`),
+        has: ({ resourceVersion }) => script.stored?.["a"] === resourceVersion,
       },
     },
     ended.signal,
@@ -199,6 +207,16 @@ describe("the watch", () => {
       expect(w.seen).toEqual(["listed a", "whole team/a", "MODIFIED a 11"]);
     },
   );
+
+  it("does not parse a change that the sink has, and goes on from its version", async () => {
+    const w = await reflect({ stored: { a: "11" } });
+    await until(() => w.streams.length === 1);
+    const line = JSON.stringify({ type: "MODIFIED", object: { metadata: inOrder("a", 11), spec: {} } });
+    w.streams[0]?.raw(`${line.replace('"spec":{}', '"spec":{no JSON}')}\n`);
+    w.streams[0]?.end();
+    await until(() => w.streams.length === 2);
+    expect([from(w), w.lists().length, w.seen]).toEqual([["10", "11"], 1, ["listed a", "whole team/a"]]);
+  });
 
   it("is not taken back by a bookmark that others have overtaken: what is gone would be shown again", async () => {
     const w = await reflect();
@@ -392,6 +410,7 @@ describe("a streamed list", () => {
           },
           listEnded: (keys) => seen.push(`whole ${[...keys].join(" ")}`),
           changed: (type, object) => seen.push(`${type} ${object.metadata.name}`),
+          has: () => false,
         },
       },
       stop.signal,

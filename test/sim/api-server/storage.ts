@@ -47,7 +47,12 @@ export function createStorage(firstVersion = 1): Storage {
 
   function record(id: string, type: StoredEvent["type"], object: Json): Json {
     version += 1;
-    const stored = { ...object, metadata: { ...objectAt(object, "metadata"), resourceVersion: String(version) } };
+    // As API servers write objects, so that a client can read a line of a watch without parsing it: fields by name.
+    const { apiVersion, kind, metadata: _metadata, ...content } = object;
+    const { name, namespace, uid, resourceVersion: _version, ...metadata } = objectAt(object, "metadata");
+    const place = namespace === undefined ? { name } : { name, namespace };
+    const last = { ...metadata, ...place, resourceVersion: String(version), uid };
+    const stored = { apiVersion, kind, metadata: last, ...content } as Json;
     const event: StoredEvent = { version, type, object: stored };
     collection(id).history.push(event);
     for (const listener of [...listeners]) listener(id, event);
