@@ -59,18 +59,9 @@ export const SIMULATED_FORMS = ["campaign", "pairs", "perturbation", "transition
 /** Faults and searches for unknown defects at a real API server. In `npm test`, the simulation has them. */
 const FORMS = ["test/faults"];
 /** Each takes more than a minute, mostly because it waits for what takes time with a real API server. */
-const LONG = [
-  "admitted-values",
-  "accounts",
-  "cleanup",
-  "confirmation",
-  "demo",
-  "endpoint-values",
-  "forbidden-operation",
-  "import",
-  "many-endpoints",
-  "paused",
-].map((name) => `test/integration/${name}.test.ts`);
+const LONG = ["admitted-values", "accounts", "cleanup", "demo", "import", "paused"].map(
+  (name) => `test/integration/${name}.test.ts`,
+);
 /** Where tests may need a program besides the control plane. */
 const WITH_TOOLS = ["test/component", "test/integration"];
 

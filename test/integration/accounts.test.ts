@@ -35,28 +35,6 @@ it.concurrent("an account in use does not vanish: it names who uses it, serves t
   expect(endpoint).toMatchObject({ parameters: { workerConfig: { minNum: 0, maxNum: 0 } } });
 });
 
-it.concurrent("a service that does not answer holds the account at once, costs single calls, and is taken up again", async () => {
-  const world = await createWorld("silent");
-  await world.startOperator();
-  const names = Array.from({ length: 30 }, (_, index) => `e-${index}`);
-  for (const name of names) await world.apply(manifest("endpoint", {}, name));
-  const allServe = async () =>
-    (await world.list("GpuEndpoint")).every((endpoint) => condition(endpoint, "Ready")?.status === "True");
-  await eventually("every endpoint serves", allServe);
-
-  await world.control("POST", "/__faults", { kind: "gatewayPage", operation: "*", probability: 1 });
-  const asked = { metadata: { annotations: { "mooring.dev/reconcile-requested-at": "now" } } };
-  for (const name of names) await world.patch("GpuEndpoint", name, asked);
-  const account = await waitForCondition(world, "Account", "default", "Reachable", "False");
-  expect(condition(account, "Ready")).toMatchObject({ status: "False", reason: "Unreachable" });
-  await world.control("DELETE", "/__audit");
-  await eventually("the account is asked again", async () => (await world.audit()).length >= 2);
-  expect(new Set((await world.audit()).map(({ operation }) => operation))).toEqual(new Set(["getEndpointLimits"]));
-
-  await world.control("DELETE", "/__faults");
-  await eventually("every endpoint serves again", allServe);
-});
-
 it.concurrent("no endpoint of the account is shown any more, as with another team's key: none is made again unasked", async () => {
   const world = await createWorld("otherkey", { account: { endpoints: { syncInterval: "1s" } } });
   await world.startOperator();
@@ -104,18 +82,4 @@ it("every kind handles a request of `flux reconcile`", { timeout: 120_000 }, asy
       return (await world.get(kind, name)).status?.["lastHandledReconcileAt"] === `${name}-now`;
     });
   }
-});
-
-/** How often the operator reads the Secret of an account (SECRET_POLL_MS). */
-const SECRET_POLL_MS = 15_000;
-
-it.concurrent("a service that misses the first two probes is usable before the operator reads the Secret again", async () => {
-  const world = await createWorld("probe");
-  await world.control("POST", "/__faults", { kind: "gatewayPage", operation: "getEndpointLimits", times: 2 });
-  await world.startOperator();
-  await waitForCondition(world, "Account", "default", "Ready");
-  const probes = (await world.audit()).filter(({ operation }) => operation === "getEndpointLimits");
-  expect(probes.map(({ status }) => status)).toEqual([502, 502, 200]);
-  const [first, , third] = probes.map(({ time }) => Date.parse(time));
-  expect(Number(third) - Number(first)).toBeLessThan(SECRET_POLL_MS);
 });

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { eventResource } from "../../src/kube/resource.ts";
 import { manifest } from "../support/manifests.ts";
 import { senderOf } from "../support/open-records.ts";
 import {
@@ -172,7 +173,10 @@ describe("manifests become remote endpoints, speech and video", () => {
         observed: "HUB_TOKEN=(hidden), MODE absent, PLAIN absent",
       },
     ]);
-    const shown = [JSON.stringify(await world.list("GpuEndpoint")), operator.log()];
+    const { items: events } = await world.kube.list(eventResource, { namespace: world.namespace });
+    expect(events.length).toBeGreaterThan(0);
+    const objects = [await world.list("GpuEndpoint"), await world.list("Account"), events];
+    const shown = [...objects.map((list) => JSON.stringify(list)), operator.log()];
     for (const text of shown) expect(text).not.toMatch(/s3cr3t|foreign/);
   });
 

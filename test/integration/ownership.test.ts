@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { driftFields } from "../../src/api/v1alpha1/gpu-endpoint.ts";
-import { gpuEndpointResource } from "../../src/api/v1alpha1/kinds.ts";
 import { withClusterAccount } from "../support/cluster-account.ts";
 import { createByHand, tools } from "../support/command-line.ts";
 import { type Change, manifest } from "../support/manifests.ts";
@@ -134,39 +133,6 @@ describe.sequential("an endpoint that one GpuEndpoint is bound to", () => {
     expect(await parametersOf(id)).toEqual(before);
     await a.remove("GpuEndpoint", "stolen");
     await gone(a, "stolen");
-    expect(await parametersOf(id)).toEqual(before);
-    expect(await updatesOf(id)).toEqual([]);
-  });
-
-  it("stays with the object that created it when an earlier version bound a second one", async () => {
-    const { id } = await owned("legacy");
-    const before = await parametersOf(id);
-    await a.apply({
-      ...manifest("endpoint", { accountRef, adoption: { endpointID: id, mode: "Override" } }, "legacy"),
-      metadata: {
-        name: "legacy",
-        annotations: { "mooring.dev/paused": "true" },
-        finalizers: ["mooring.dev/finalizer"],
-      },
-    } as Parameters<World["apply"]>[0]);
-    const drift = [{ field: "env", desired: "TOKEN=x", observed: `TOKEN=${SECRET}` }];
-    const status = {
-      endpointID: id,
-      account: { ...accountRef, baseURL: b.simulator.url },
-      url: "https://old.example.com",
-      drift,
-    };
-    const place = { namespace: a.namespace, name: "legacy", subresource: "status" };
-    await eventually("the status stands", async () => {
-      await a.kube.mergePatch(gpuEndpointResource, place, { status });
-      return true;
-    });
-    await a.patch("GpuEndpoint", "legacy", { metadata: { annotations: { "mooring.dev/paused": null } } });
-    await denied("legacy");
-    const stalled = await a.get("GpuEndpoint", "legacy");
-    expect([stalled.status?.["drift"], stalled.status?.["url"]]).toEqual([undefined, undefined]);
-    await a.remove("GpuEndpoint", "legacy");
-    await gone(a, "legacy");
     expect(await parametersOf(id)).toEqual(before);
     expect(await updatesOf(id)).toEqual([]);
   });
