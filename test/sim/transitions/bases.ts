@@ -1,7 +1,10 @@
 import { hasParent, valueAt } from "./paths.ts";
 
-/** A spec that the API server accepts, from which one field at a time changes. NAME stands for the name of the object. */
-export type Base = { kind: string; name: string; spec: Record<string, unknown> };
+/**
+ * A spec that the API server accepts, from which one field at a time changes. NAME stands for the name of the object.
+ * `ready`: how `STATUS REASON` of its Ready begins. Default: `True`, or `False Suspended` of a job.
+ */
+export type Base = { kind: string; name: string; spec: Record<string, unknown>; ready?: string };
 
 const REFERENCE = { name: "values", key: "value" };
 const ENDPOINT = {
@@ -51,7 +54,7 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
     { kind: "GpuEndpoint", name: "endpoint", spec: ENDPOINT },
     {
       kind: "GpuEndpoint",
-      name: "endpoint-local",
+      name: "local",
       spec: {
         ...ENDPOINT,
         clusterID: undefined,
@@ -59,8 +62,13 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
         volumes: [{ type: "local", sizeGB: 30, mountPath: "/scratch" }],
         env: [{ name: "MODEL", valueFrom: { secretKeyRef: REFERENCE } }],
         exportTo: { configMap: { name: "NAME" }, secret: { name: "NAME" } },
-        adoption: { endpointID: "no-NAME", mode: "Match" },
       },
+    },
+    {
+      kind: "GpuEndpoint",
+      name: "adopting",
+      spec: { ...ENDPOINT, adoption: { endpointID: "no-NAME", mode: "Match" } },
+      ready: "False AdoptionNotFound",
     },
     {
       kind: "GpuEndpoint",
@@ -86,6 +94,7 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
         maxBytes: "10Gi",
         s3: { bucket: "results", endpoint: "http://127.0.0.1:9", credentialsSecretRef: { name: "values" } },
       },
+      ready: "False SecretKeyMissing",
     },
     { kind: "ArtifactStore", name: "store-volume", spec: { volume: { path: "results" } } },
     // No bill has the category: the jobs of other kinds do not change the reports.

@@ -39,6 +39,8 @@ export async function driveField(stage: Stage, base: Base, field: Field): Promis
   const first = await api.create(name, spec);
   if (first.kind !== "Applied") return { ...report, wrong: [`the base is refused: ${first.message}`] };
   const origin = await settled(stage, kind, first.object);
+  const wanted = base.ready ?? (isJob(kind) ? "False Suspended" : "True");
+  if (!origin.ready.startsWith(wanted)) report.wrong.push(`Ready of the base is ${origin.ready}, expected ${wanted}`);
 
   let before = origin;
   for (const [index, candidate] of candidatesOf(kind, field, base.spec).entries()) {
@@ -112,8 +114,11 @@ function remoteProblems(kind: string, before: Snapshot, after: Snapshot): string
   const { object } = after;
   if (after.stalled !== "")
     return differences(before.remote, after.remote).map((line) => `stalled, and remote: ${line}`);
-  const isSynced = condition(object, "Synced")?.status === "True";
-  if (!isSynced || after.remote.length === 0) return [];
+  const synced = condition(object, "Synced");
+  if (synced?.status !== "True") {
+    return after.ready.startsWith("True") ? [`Synced is ${synced?.status} ${synced?.reason}`] : [];
+  }
+  if (after.remote.length === 0) return [];
   return parameterMismatches(object.spec, after.parameters);
 }
 

@@ -14,14 +14,16 @@ import { type Field, fieldsOf, specSchemaOf } from "./schema.ts";
  */
 const IS_FULL = process.env["MOORING_TRANSITIONS"] === "1";
 const ONLY = process.env["MOORING_TRANSITIONS_ONLY"]?.split(",");
+const GENERATIONS = ["Current", "Earlier"] as const;
+type Generation = (typeof GENERATIONS)[number];
 /** Of so many fields, the short form drives one. */
 const ONE_OF = 6;
 
-async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
+async function onStage<T>(generation: Generation, work: (stage: Stage) => Promise<T>): Promise<T> {
   const root = await mkdtemp(join(tmpdir(), "mooring-transitions-"));
   const stage = await createStage({
     simulator: { timeScale: 0, limits: { maxWorkerNum: 100 } },
-    account: { endpoints: { syncInterval: "1s" } },
+    account: { endpoints: { syncInterval: "1s", generation } },
     artifactRoot: root,
   });
   try {
@@ -50,8 +52,8 @@ it.each(KINDS.map(({ resource }) => resource.kind))(
     const inScope = ({ path }: Field, index: number): boolean =>
       ONLY?.some((one) => one === kind || one === `${kind} ${path}`) ?? (IS_FULL || index % ONE_OF === 0);
     const fields = fieldsOf(specSchemaOf(kind)).filter(inScope);
-    const drive = (field: Field): Promise<FieldReport> =>
-      onStage((stage) => {
+    const drive = (field: Field, generation: Generation): Promise<FieldReport> =>
+      onStage(generation, (stage) => {
         const url = stage.service.config().publicURL ?? "";
         const bases = basesOf({ namespace: stage.namespace, simulator: { url } }).filter((base) => base.kind === kind);
         const base: Base | undefined = baseWith(bases, field.path);
@@ -62,7 +64,10 @@ it.each(KINDS.map(({ resource }) => resource.kind))(
         return { ...nothing, wrong: [String(error)] };
       });
     const reports: FieldReport[] = [];
-    for (const field of fields) reports.push(await drive(field));
+    for (const [index, field] of fields.entries()) {
+      const generations = kind === "GpuEndpoint" && IS_FULL ? GENERATIONS : GENERATIONS.slice(index % 2).slice(0, 1);
+      for (const generation of generations) reports.push(await drive(field, generation));
+    }
     const count = (of: (report: FieldReport) => number) => reports.reduce((sum, report) => sum + of(report), 0);
     const rows = reports.map(
       ({ path, changes, rejections, immutable }) =>
