@@ -22,6 +22,17 @@ export type Cause = { reason: Reason; message: string };
 const RATE_LIMITED_MS = 2_000;
 const REFERENCE_RETRY_MS = 15_000;
 
+type HeldVerdict = Extract<Verdict, { kind: "Waiting" | "Stalled" }>;
+
+/**
+ * The verdict on an object whose account is held. An account that exists and cannot be used shows on itself what it waits for; only the
+ * object can show that its account does not exist, or does not allow its namespace.
+ */
+export function heldVerdict({ reason, message, againMs }: Cause & { againMs?: number }): HeldVerdict {
+  const cause = { reason, message, ...(againMs === undefined ? {} : { againMs }) };
+  return reason === "AccountNotReady" ? { kind: "Waiting", ...cause } : { kind: "Stalled", ...cause };
+}
+
 /** Converts every error of a step. An error of an unknown type is retried with backoff. */
 export function verdictOf(error: unknown): Verdict {
   if (error instanceof ServiceError) return serviceVerdict(error);

@@ -16,7 +16,7 @@ import { OutdatedObjectError, observeCurrentState } from "../current-state.ts";
 import { createReconciler, earlierOf } from "../reconciler.ts";
 import { referencesOf, waitsForReference } from "../references.ts";
 import { announceStall, requeueOf } from "../report.ts";
-import type { Verdict } from "../verdict.ts";
+import { heldVerdict, type Verdict } from "../verdict.ts";
 import { createWholeObjects } from "../whole-object.ts";
 import { createClaims } from "./claims.ts";
 import { emptyOutcome, type Outcome, warn } from "./conditions.ts";
@@ -96,7 +96,7 @@ export function createGpuEndpointReconciler(
   /** One step toward the spec, where the account and the claims of other objects allow it. */
   async function step(left: Left, resolved: Usable | Held, facts: Facts): Promise<Outcome> {
     const { endpoint } = left;
-    if (resolved.kind === "Held") return held(resolved);
+    if (resolved.kind === "Held") return { ...emptyOutcome(heldVerdict(resolved)), outdated: true };
     const { account } = resolved;
     const problem = specProblem(kind.resource, endpoint.spec);
     if (problem !== undefined) return emptyOutcome({ kind: "Stalled", reason: "InvalidSpec", message: problem });
@@ -177,11 +177,6 @@ const referenceKey = (key: string) => `${gpuEndpointResource.plural}:${key}`;
 /** What is wrong with the endpoint itself is reported first. */
 function withStall(verdict: Verdict, stalled: { reason: Reason; message: string } | undefined): Verdict {
   return stalled === undefined || verdict.kind === "Stalled" ? verdict : { kind: "Stalled", ...stalled };
-}
-
-function held({ reason, message, againMs }: Held): Outcome {
-  const verdict: Verdict = { kind: "Waiting", reason, message, ...(againMs === undefined ? {} : { againMs }) };
-  return { ...emptyOutcome(verdict), outdated: true };
 }
 
 /** The base URL of the service that the endpoint is bound at, or that its create was sent to: it is not looked for at another one. */

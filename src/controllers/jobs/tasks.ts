@@ -11,6 +11,7 @@ import { accountOfResources } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
+import { heldVerdict } from "../verdict.ts";
 import { type Block, type Job, type JobStatus, paidOperation, type TaskFollower, workOf } from "./types.ts";
 
 export function createTaskFollower(shared: Pick<ControllerDeps, "accounts" | "admission" | "clock">): TaskFollower {
@@ -59,8 +60,9 @@ export async function accountOfTask({ accounts }: Pick<ControllerDeps, "accounts
 }
 
 /** The job waits for its account. */
-export function heldAccount({ reason, message, againMs }: Extract<Resolved, { kind: "Held" }>): Block {
-  return { reason, message, stalled: false, ...(againMs === undefined ? {} : { againMs }) };
+export function heldAccount(held: Extract<Resolved, { kind: "Held" }>): Block {
+  const { kind, ...block } = heldVerdict(held);
+  return { ...block, stalled: kind === "Stalled" };
 }
 
 /** After its first submission a job uses the account of that submission only (api: accountRef). */

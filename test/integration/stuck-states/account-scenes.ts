@@ -46,7 +46,6 @@ export const ACCOUNT_SCENES: readonly Scene[] = [
     reason: "AccountNotFound",
     kind: "SpeechJob",
     name: "nobody",
-    condition: "Reconciling",
     when: "`spec.accountRef` names an account that does not exist. `accountRef` of a job cannot be changed.",
     arrange: ({ world }) => world.apply(manifest("turbo", of("production"), "nobody")),
     advice: "Create the account, or delete the job and apply it with another `accountRef`:",
@@ -70,7 +69,6 @@ export const ACCOUNT_SCENES: readonly Scene[] = [
     reason: "NamespaceNotAllowed",
     kind: "SpeechJob",
     name: "outsider",
-    condition: "Reconciling",
     when: "The ClusterAccount does not allow the namespace of the object.",
     async arrange({ world, replaced, onClose }) {
       const name = `shared-${world.namespace}`;

@@ -8,6 +8,7 @@ import type { StoreRegistry } from "../../artifact-store/registry.ts";
 import type { ControllerDeps, Kind } from "../../controller-deps.ts";
 import { createReconciler } from "../../reconciler.ts";
 import { announceStall, requeueOf } from "../../report.ts";
+import { heldVerdict } from "../../verdict.ts";
 import { type ReportStep, refresh, stalled } from "./refresh.ts";
 import { showsSource, sourceOf } from "./source.ts";
 import { problemOf, type ReportOutcome, statusOf } from "./status.ts";
@@ -47,9 +48,7 @@ export function createBillReportReconciler(
     const resolved = await shared.accounts.resolve(accountToUse(report), report.metadata.namespace);
     if (resolved.kind === "Checking") return undefined;
     if (resolved.kind === "Held") {
-      if (final) return undefined;
-      const { reason, message, againMs } = resolved;
-      return { outcome: { kind: "Waiting", reason, message, ...(againMs === undefined ? {} : { againMs }) } };
+      return final ? undefined : { outcome: heldVerdict(resolved) };
     }
     const { account, ref } = resolved;
     const found = await sourceOf(report, account);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
+import { getCondition, needsUser } from "../../../../src/api/v1alpha1/conditions.ts";
 import { OTHER_KEY, type ReconciledEndpoint, reconciledEndpoint } from "./world.ts";
 
 const MINUTE_MS = 60_000;
@@ -45,6 +45,8 @@ it("waits for the account that it was created with, and says so, when that is go
   world.removeAccount(SHARED);
   await world.reconcileFor(MINUTE_MS);
   expect(ready(world)).toMatchObject({ reason: "AccountNotFound" });
+  expect(needsUser(world.status())).toBe(true);
+  expect(world.events.filter((event) => event.includes("AccountNotFound"))).toHaveLength(1);
   expect(ready(world)?.message).toContain("this object is bound to ClusterAccount default, which does not exist");
   expect(world.status().endpointID).toBe(endpointID);
   expect(await remote(world)).toHaveLength(1);

@@ -97,7 +97,7 @@ it("given a namespace that loses the label of its ClusterAccount, when it return
   await w.reconcile();
   w.allow(false);
   expect(await w.reconcile()).toEqual({ requeueAfterMs: 31_000 });
-  expect(getCondition(w.status()?.conditions, "Ready")?.reason).toBe("NamespaceNotAllowed");
+  expect(getCondition(w.status()?.conditions, "Stalled")?.reason).toBe("NamespaceNotAllowed");
   w.bound.show(succeeded(START + 1_000));
   w.allow(true);
   await w.reconcile();
