@@ -14,6 +14,7 @@ try {
   await run(process.argv);
 } catch (error) {
   // One line for a person; what was being done is in the message.
-  process.stderr.write(`mooring: ${error instanceof Error ? error.message : String(error)}\n`);
+  const { errorText } = await import("./cli/error-text.ts");
+  process.stderr.write(`mooring: ${errorText(error)}\n`);
   process.exitCode = 1;
 }

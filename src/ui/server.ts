@@ -32,14 +32,18 @@ export async function serveUi(options: UiOptions, listen: { host: string; port: 
   addReadRoutes(app, options);
   addWriteRoutes(app, options);
   addMediaRoute(app, options);
-  await app.listen(listen);
+  const close = async () => {
+    await app.close();
+    await options.sessions.close();
+  };
+  await app.listen(listen).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   const address = app.server.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : listen.port,
-    close: async () => {
-      await app.close();
-      await options.sessions.close();
-    },
+    close,
   };
 }
 

@@ -37,7 +37,7 @@ const NOT_WRITTEN = 3;
 const HELP = `
 Examples:
   mooring import --cluster-account default --out endpoints/
-  mooring import --account default -n team-a --env none --endpoint-id a8c3b7cf3c25632b
+  mooring import --account default -n team-a --env omit --endpoint-id a8c3b7cf3c25632b
 
 `;
 

@@ -1,5 +1,7 @@
 import { type Command, Option } from "commander";
+import type { Account, ClusterAccount } from "../../api/v1alpha1/account.ts";
 import type { SplitBy } from "../../api/v1alpha1/bill-report.ts";
+import { accountResource, clusterAccountResource } from "../../api/v1alpha1/kinds.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { formatYuan } from "../../base/money.ts";
@@ -9,11 +11,12 @@ import { openSplit, readNamespaceCreated, type SplitRequest } from "../../contro
 import { type SplitView, splitView } from "../../controllers/billing/report/split-view.ts";
 import type { Share, Split } from "../../controllers/billing/split.ts";
 import type { Month } from "../../controllers/billing/usage-month.ts";
+import type { KubeClient } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import type { OpenCluster } from "../account-source.ts";
 import { tableOf } from "../table.ts";
 
-export type SplitFlags = { by?: "namespace" | "object"; leaderElectionNamespace: string };
+export type SplitFlags = { by?: "namespace" | "object"; leaderElectionNamespace?: string };
 
 export function addSplitOptions(command: Command): Command {
   return command
@@ -25,7 +28,10 @@ export function addSplitOptions(command: Command): Command {
         .choices(["namespace", "object"])
         .conflicts("baseUrl"),
     )
-    .option("--leader-election-namespace <name>", "namespace of the operator's usage, for --by", "mooring-system");
+    .option(
+      "--leader-election-namespace <name>",
+      "namespace of the operator's usage, for --by; default: that of the operator that serves the account",
+    );
 }
 
 export const splitByOf = ({ by }: SplitFlags): SplitBy | undefined =>
@@ -35,14 +41,18 @@ export const splitByOf = ({ by }: SplitFlags): SplitBy | undefined =>
 export async function openClusterSplit(
   { kube, namespace }: OpenCluster,
   ref: AccountRef | undefined,
-  { leaderElectionNamespace: place }: SplitFlags,
+  { leaderElectionNamespace }: SplitFlags,
   request: Omit<SplitRequest, "account">,
 ): Promise<Split> {
   if (ref === undefined) throw new Error("--by needs an account of the cluster: use --account or --cluster-account");
   const account = accountKey(ref.kind, ref.name, namespace);
   const { signal } = new AbortController();
-  const read = (key: string, months: readonly Month[]) =>
-    readUsage(kube, { namespace: place, account: key, months }, signal);
+  const place = leaderElectionNamespace ?? (await operatorNamespace(kube, ref, namespace));
+  const read = async (key: string, months: readonly Month[]) => {
+    const usage = await readUsage(kube, { namespace: place, account: key, months }, signal);
+    if (usage.length === 0) process.stderr.write(nothingRead(place, key));
+    return usage;
+  };
   const sources = { ledger: { read }, namespaceCreated: readNamespaceCreated(kube) };
   try {
     return await openSplit({ ...request, account }, sources, signal);
@@ -53,6 +63,18 @@ export async function openClusterSplit(
       { cause: error },
     );
   }
+}
+
+/** The namespace of the operator that serves the account, as the account shows it. */
+async function operatorNamespace(kube: KubeClient, { kind, name }: AccountRef, namespace: string): Promise<string> {
+  const [resource, place] =
+    kind === "Account" ? [accountResource, { namespace, name }] : [clusterAccountResource, { name }];
+  const { status } = await kube.get<Account | ClusterAccount>(resource, place);
+  return status?.claim?.installation ?? "mooring-system";
+}
+
+function nothingRead(place: string, account: string): string {
+  return `warning: the ConfigMaps mooring-usage-* in namespace ${place} have no usage of ${account} in this period, so all is unattributed; if the operator runs in another namespace, name it with --leader-election-namespace\n`;
 }
 
 /** The user may read the usage of all namespaces, so all lines are shown. */

@@ -14,6 +14,7 @@ import { createMediaOpener } from "../../../ui/media.ts";
 import { serveUi } from "../../../ui/server.ts";
 import { type Sessions, singleSession, tokenSessions } from "../../../ui/sessions.ts";
 import { asOwnerOf, isKnown } from "../../../ui/user-credentials.ts";
+import { errorText } from "../../error-text.ts";
 import type { UiFlags } from "./flags.ts";
 
 /** Serves the page until the process is told to stop. */
@@ -46,7 +47,12 @@ export async function runUi(flags: UiFlags): Promise<void> {
       clock: systemClock,
     },
     { host, port },
-  );
+  ).catch(async (error: unknown) => {
+    await probes.close();
+    throw new Error(
+      `--bind-address ${flags.bindAddress}: ${errorText(error)}: use another port, or port 0 for any free one`,
+    );
+  });
   // A fragment: no server, proxy or log receives it.
   const fragment = auth.kind === "UrlToken" ? `#token=${auth.token}` : "";
   process.stdout.write(`Open in your browser: http://${urlHost(host)}:${server.port}/${fragment}\nStop with Ctrl-C.\n`);

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { openClusterSplit, splitTable } from "../../../../src/cli/use/split-bills.ts";
 import type { SplitView } from "../../../../src/controllers/billing/report/split-view.ts";
 import { timeZone } from "../../../../src/provider/money/time-zone.ts";
@@ -34,6 +34,23 @@ it("rows that are cut off are summed, and the total stays the same", () => {
   const table = splitTable({ ...view, by: "Namespace" }, 1);
   expect(table).toContain("(2 more; --rows 3 shows them)   2.5002");
   expect(table).toMatch(/\(total\) +8\.5\n$/);
+});
+
+it("reads the usage of the operator that serves the account, and says which namespace had none", async () => {
+  const written: string[] = [];
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => written.push(String(text)) > 0);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { client: kube, requests } = await scriptedApi(({ path }) =>
+    path.includes("/clusteraccounts/")
+      ? { body: { metadata: { name: "default" }, spec: {}, status: { claim: { installation: "gpu-operator" } } } }
+      : { status: 404, body: { reason: "NotFound" } },
+  );
+  const request = { settings: {}, zone: timeZone("UTC"), range: { startTime: 1_770_000_000, endTime: 1_770_086_400 } };
+  await openClusterSplit({ kube, namespace: "team" }, { kind: "ClusterAccount", name: "default" }, {}, request);
+  expect(requests.filter(({ path }) => path.includes("/namespaces/gpu-operator/configmaps/"))).not.toEqual([]);
+  expect(written).toEqual([
+    "warning: the ConfigMaps mooring-usage-* in namespace gpu-operator have no usage of ClusterAccount/default in this period, so all is unattributed; if the operator runs in another namespace, name it with --leader-election-namespace\n",
+  ]);
 });
 
 it("without the permission to read the usage, the error says what to do", async () => {
