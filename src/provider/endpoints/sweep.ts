@@ -86,8 +86,8 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   /** The last list could not be read, `times` in a row. */
   let unreadable: { error: ServiceError; times: number } | undefined;
 
-  /** Counts the records. Those of endpoints that objects are bound to always fit. */
-  const fits = () => share(Math.max(0, weight() - EXPECTED.weight * options.expected()));
+  /** Counts the records. Those of endpoints that objects are bound to always fit: `expected` of them. */
+  const fits = (expected: number) => share(Math.max(0, weight() - EXPECTED.weight * expected));
 
   /** A list during which the key changes shows parts of two views: it proves nothing and is read again. */
   async function sweepOnce(signal: AbortSignal): Promise<void> {
@@ -101,17 +101,22 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   async function readList(signal: AbortSignal): Promise<boolean> {
     const session = observed.session();
     const listing = beginList();
+    // Whoever counts them passes over all objects of the account: once for a list, and once more before it is given up.
+    let expected = options.expected();
     try {
-      const pages = endpointPages({ ...options, expected: options.expected() }, signal);
+      const pages = endpointPages({ ...options, expected }, signal);
       for await (const { record, askedAt } of pages) {
         if (observed.session() !== session) return false;
-        if (!fits()) throw incomplete(NO_ROOM);
+        if (!fits(expected)) {
+          expected = options.expected();
+          if (!fits(expected)) throw incomplete(NO_ROOM);
+        }
         if (listing.take(record, askedAt)) options.onChange(record.id, record.appName);
       }
     } catch (error) {
       if (isUnreadable(error)) {
         listing.discard();
-        fits();
+        fits(options.expected());
       }
       throw error;
     }

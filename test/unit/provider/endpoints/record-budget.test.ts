@@ -99,3 +99,31 @@ it("records of endpoints that objects are bound to count for nothing, after a li
   expect(inUse).toEqual([0, 0]);
   await sweep.stop();
 });
+
+it("endpoints that objects become bound to while a list is read count for nothing in it", async () => {
+  const clock = createFakeClock();
+  const record = recordOf(desiredOf(endpointOf()), { id: "", appName: "" });
+  const data = Array.from({ length: 1_000 }, (_, i) => ({ ...record, id: `e-${i}` }));
+  const errors: unknown[] = [];
+  let bound = 0;
+  const sweep = createEndpointSweep({
+    generation: "Current",
+    pageSize: 1_000,
+    intervalMs: 60_000,
+    clock,
+    log: silentLog,
+    wanted: () => true,
+    expected: () => bound,
+    onChange: () => void bound++,
+    onError: (error) => errors.push(error),
+    records: createRecordBudget(32 * 1024).open(),
+    client: {
+      listEndpoints: async () => ({ data, nextCursor: "", hasMore: false }),
+      listEndpointsEarlier: async () => ({ data: [], total: 0 }),
+    },
+  });
+  sweep.start();
+  await clock.advance(0);
+  expect([errors, sweep.total()]).toEqual([[], 1_000]);
+  await sweep.stop();
+});

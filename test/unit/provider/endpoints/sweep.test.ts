@@ -76,6 +76,19 @@ describe("a sweep", () => {
     expect(w.calls).toHaveLength(6);
   });
 
+  it("counts the expected endpoints once, however many the list has: whoever counts them passes over all objects", async () => {
+    let counts = 0;
+    const w = world(
+      Array.from({ length: 50 }, (_, index) => record(`e-${index}`)),
+      { expected: () => ++counts },
+    );
+    w.sweep.start();
+    await w.clock.advance(0);
+    expect([w.sweep.total(), counts]).toEqual([50, 1]);
+    await w.clock.advance(60_000);
+    expect(counts).toBe(2);
+  });
+
   it("tells what is new and what differs, and nothing else", async () => {
     const remote = [record("a"), record("b")];
     const w = world(remote);
