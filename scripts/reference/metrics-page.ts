@@ -1,3 +1,4 @@
+import type { Registry } from "prom-client";
 import { systemClock } from "../../src/base/clock.ts";
 import { createEndpointMetrics } from "../../src/controllers/gpu-endpoint/metrics.ts";
 import { createJobMetrics } from "../../src/controllers/jobs/metrics.ts";
@@ -15,8 +16,8 @@ type DocumentedMetric = { name: string; type: string; labels: string[]; help: st
 /** Metrics of the Node process, which prom-client registers. */
 const PROCESS = /^(nodejs|process)_/;
 
-/** Every metric of the operator but those of its process, by name. */
-export function operatorMetrics(): DocumentedMetric[] {
+/** Every metric of the operator, without a value. */
+export function operatorRegistry(): Registry {
   const { registry } = createMetrics();
   createServiceMetrics(
     registry,
@@ -31,7 +32,12 @@ export function operatorMetrics(): DocumentedMetric[] {
   registerShowbackMetrics(registry, () => undefined);
   registerReferenceMetrics(registry, {});
   createSpanCounter(registry);
-  return registry
+  return registry;
+}
+
+/** Every metric of the operator but those of its process, by name. */
+export function operatorMetrics(): DocumentedMetric[] {
+  return operatorRegistry()
     .getMetricsAsArray()
     .filter(({ name }) => !PROCESS.test(name))
     .map((metric) => ({ name: metric.name, type: String(metric.type), labels: labelsOf(metric), help: metric.help }))

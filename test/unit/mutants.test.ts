@@ -36,7 +36,7 @@ describe("a random mutant", () => {
   });
 
   it("is shown to the tests that load its file, and to the nearest first", () => {
-    const tests = relatedTests("src/base/semaphore.ts");
+    const tests = relatedTests("unit", "src/base/semaphore.ts");
     expect(tests[0]).toBe("test/unit/base/semaphore.test.ts");
     expect(tests).toContain("test/unit/artifacts/failed-writers.test.ts");
     expect(tests).not.toContain("test/unit/base/fair-queue.test.ts");

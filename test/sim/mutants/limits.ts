@@ -27,7 +27,7 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "page-bytes",
-    file: "src/kube/client.ts",
+    file: "src/base/exchange.ts",
     find: "    if (size > maxBytes) throw",
     replace: "    if (size < 0) throw",
     tests: "test/unit/runtime/large-pages",

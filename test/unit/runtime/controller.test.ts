@@ -329,4 +329,14 @@ describe("metrics", () => {
     expect(text).toContain('controller_runtime_max_concurrent_reconciles{controller="thing",shard="0"} 1');
     expect(text).toContain('workqueue_adds_total{name="thing",shard="0"} 0');
   });
+
+  it("tell how many seconds a reconcile took", async () => {
+    const w = run(scripted());
+    w.controller.enqueue("team/a");
+    await w.clock.advance(0);
+    const text = await w.metrics.registry.metrics();
+    const [, seconds] = /controller_runtime_reconcile_time_seconds_sum\{.*\} (.*)/.exec(text) ?? [];
+    expect(Number(seconds)).toBeGreaterThan(0);
+    expect(Number(seconds)).toBeLessThan(1);
+  });
 });

@@ -1,5 +1,6 @@
 import { Gauge } from "prom-client";
 import { expect, it } from "vitest";
+import { operatorRegistry } from "../../../scripts/reference/metrics-page.ts";
 import { createMetrics } from "../../../src/runtime/metrics.ts";
 
 it.each([
@@ -15,4 +16,12 @@ it.each([
   const series = (await registry.metrics()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   expect(series).toContain(`mooring_things{kind="GpuEndpoint",shard="${shard}"} 2`);
   expect(series.filter((line) => !line.includes(`shard="${shard}"`))).toEqual([]);
+});
+
+it("the buckets of every histogram ascend", () => {
+  const histograms = operatorRegistry()
+    .getMetricsAsArray()
+    .flatMap((metric) => ("upperBounds" in metric && Array.isArray(metric.upperBounds) ? [metric.upperBounds] : []));
+  expect(histograms.length).toBeGreaterThan(5);
+  for (const bounds of histograms) expect(bounds).toEqual([...new Set<number>(bounds)].sort((a, b) => a - b));
 });

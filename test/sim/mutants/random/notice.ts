@@ -14,10 +14,11 @@ const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
 /** Most mutants end with the tests that are nearest to their file. */
 const NEAREST = 6;
 
-/** The unit tests that load the file. */
-export async function noticedByUnit(mutant: Mutant): Promise<Noticed> {
-  const tests = relatedTests(mutant.file);
-  for (const some of [tests.slice(0, NEAREST), tests.slice(NEAREST)]) {
+/** The unit tests that load the file, and then the component tests, which take longer. */
+export async function noticedByTests(mutant: Mutant): Promise<Noticed> {
+  const unit = relatedTests("unit", mutant.file);
+  const component = relatedTests("component", mutant.file);
+  for (const some of [unit.slice(0, NEAREST), unit.slice(NEAREST), component]) {
     const failed = some.length === 0 ? undefined : await failingTest(mutant, some);
     if (failed !== undefined) return failed;
   }
