@@ -171,12 +171,14 @@ function createRate({ clock, requestsPerSecond = 10, burst = 20, ...options }: G
 function createTurns(clock: Clock, account: Bucket, states: States) {
   const first = createFairQueue<Waiter>();
   const others = createLanedQueue<Waiter>(ROUTINE_EVERY, (_, { group }) => group);
+  const waiting = () => first.size() + others.size();
   let asked = 0;
   let cancelWake = () => {};
 
   /** Lets in whoever may go now. A connection that becomes free, or the next token, lets in the next one. */
   function pump(): void {
     cancelWake();
+    cancelWake = () => {};
     const now = clock.monotonic();
     const mayGo = ({ state, kind }: Waiter) =>
       tokenAt(state, kind, now) <= now && (kind === "renewing" || state.connections.free > 0);
@@ -190,8 +192,9 @@ function createTurns(clock: Clock, account: Bucket, states: States) {
       state[kind] -= 1;
       go();
     }
+    if (waiting() === 0) return;
     const wakeAt = nextToken(states, freeAt(account, now), now);
-    if (wakeAt !== undefined) cancelWake = clock.setTimeout(pump, Math.max(1, Math.ceil(wakeAt - now)));
+    if (Number.isFinite(wakeAt)) cancelWake = clock.setTimeout(pump, Math.max(1, Math.ceil(wakeAt - now)));
   }
 
   /** Resolves when the call has a token, and one that enters has a connection. */
@@ -213,16 +216,19 @@ function createTurns(clock: Clock, account: Bucket, states: States) {
     });
   }
 
-  return { turn, pump, waiting: () => first.size() + others.size() };
+  return { turn, pump, waiting };
 }
 
-/** When the next call that waits for a token has one; undefined: who waits, waits for a connection. */
-function nextToken(states: States, accountAt: number, now: number): number | undefined {
-  const times = [...states.values()].flatMap((state) =>
-    KINDS.filter((kind) => state[kind] > 0).map((kind) => Math.max(accountAt, tokenAt(state, kind, now))),
-  );
-  const later = times.filter((at) => at > now);
-  return later.length === 0 ? undefined : Math.min(...later);
+/** When the next call that waits for a token has one; infinite: who waits, waits for a connection. */
+function nextToken(states: States, accountAt: number, now: number): number {
+  let next = Number.POSITIVE_INFINITY;
+  for (const state of states.values()) {
+    for (const kind of KINDS) {
+      const at = state[kind] === 0 ? now : Math.max(accountAt, tokenAt(state, kind, now));
+      if (at > now) next = Math.min(next, at);
+    }
+  }
+  return next;
 }
 
 function stateOf(states: States, operation: Operation): OperationState {
