@@ -1,9 +1,9 @@
 import type { Clock } from "../base/clock.ts";
 import type { Sanitizer } from "../base/sanitizer.ts";
 import type { CallEvent } from "./call-options.ts";
-import { createEndpointReader } from "./endpoints/endpoint-memory.ts";
+import { readEndpoint } from "./endpoints/endpoint-memory.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
-import { type AccountRecords, createRecordBudget } from "./endpoints/record-budget.ts";
+import { endpointLimits } from "./endpoints/limits.ts";
 import { ServiceError } from "./errors.ts";
 import type { Breaker } from "./http/breaker.ts";
 import { createCaller } from "./http/call.ts";
@@ -12,25 +12,16 @@ import type { CallOptions } from "./http/sending.ts";
 import type { Transport } from "./http/transport.ts";
 import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money/money-records.ts";
 import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
-import { type AudioChunk, type AudioSink, readSpeechBody, type SpeechResult } from "./speech/speech-body.ts";
+import { type AudioSink, readSpeechBody } from "./speech/speech-body.ts";
 import { readSpeechStream } from "./speech/speech-stream.ts";
-import { type TaskResult, taskResultFrom } from "./tasks/task-result.ts";
+import { taskResultFrom } from "./tasks/task-result.ts";
 import { ENDPOINT_ID, MOST_BILLS, PAGE_RECORDS, TASK_ID, TEXT } from "./wire/bounds.ts";
 import { fieldsOf, identifier, toBoolean, toFields, toNumber, toText, UnusableError } from "./wire/lenient.ts";
-import { endpointLimits, type ReportedLimits } from "./wire/limits.ts";
 
-/** A page of the current generation's list. `nextCursor` is "" on the last one. */
-export type EndpointPage = { data: EndpointRecord[]; nextCursor: string; hasMore: boolean };
-/** A page of the earlier generation's list; `total` is undefined where the service does not show it. */
-export type EarlierEndpointPage = { data: EndpointRecord[]; total: number | undefined };
-
-export type ListEndpointsInput = {
-  /** Most records on the page, >= 0. */
-  limit?: number;
-  cursor?: string;
-  keyword?: string;
-  memberIDs?: string[];
-};
+/** `limit`: most records on the page, >= 0. */
+export type ListEndpointsInput = { limit?: number; cursor?: string; keyword?: string; memberIDs?: string[] };
+/** `known`: a record that is known already. It is the result again while the service shows the same bytes. Default: none. */
+type ListOptions = CallOptions & { known?: ((id: string) => EndpointRecord | undefined) | undefined };
 export type ListBillsInput = {
   cycleType: "Day" | "Week" | "Month";
   /** Unix seconds. */
@@ -40,46 +31,10 @@ export type ListBillsInput = {
   productName?: string;
 };
 
-/**
- * The wire: one typed function per operation of the interface, in the service's spelling. Only src/provider uses it. The schemas of
- * src/api have checked what a body is made of, and the service checks it again. Each function waits for the rate limit, awaits `commit` and `beforeSend`, sends once, and parses the response leniently. Every failure is a `ServiceError`,
- * except an error that `commit` or `beforeSend` throws.
- */
-export type ServiceClient = {
-  listEndpoints(input: ListEndpointsInput, options?: CallOptions): Promise<EndpointPage>;
-  getEndpoint(input: { endpointID: string }, options?: CallOptions): Promise<EndpointRecord>;
-  /** The interface does not show whether `pageNum` starts at 0 or at 1. */
-  listEndpointsEarlier(
-    input: { pageSize: number; pageNum: number },
-    options?: CallOptions,
-  ): Promise<EarlierEndpointPage>;
-  getEndpointEarlier(input: { id: string }, options?: CallOptions): Promise<EndpointRecord>;
-  createEndpoint(input: object, options?: CallOptions): Promise<{ id: string }>;
-  updateEndpoint(input: object, options?: CallOptions): Promise<void>;
-  /**
-   * undefined: the account sets no delete operation. A 2xx that reports no error means that the service took the request:
-   * confirm by a read.
-   */
-  deleteEndpoint: ((input: { endpointID: string }, options?: CallOptions) => Promise<void>) | undefined;
-  getEndpointLimits(input?: Record<string, never>, options?: CallOptions): Promise<ReportedLimits>;
-  getTaskResult(input: { taskID: string }, options?: CallOptions): Promise<TaskResult>;
-  /** Always sent with stream false. Audio in hex goes to `sink`; without one, only a URL can be read. */
-  synthesizeSpeech(input: object, options?: CallOptions, sink?: AudioSink): Promise<SpeechResult>;
-  /** Sent when iteration starts, with stream true. Ends normally only when the service reports the end. */
-  streamSpeech(input: object, options?: CallOptions): AsyncIterable<AudioChunk>;
-  submitSpeech(input: object, options?: CallOptions): Promise<{ taskID: string }>;
-  submitImageToVideo(input: object, options?: CallOptions): Promise<{ taskID: string }>;
-  submitVideoToVideo(input: object, options?: CallOptions): Promise<{ taskID: string }>;
-  listBills(input: ListBillsInput, options?: CallOptions): Promise<Bill[]>;
-  listKeyBudgets(input: { memberID: string }, options?: CallOptions): Promise<KeyBudget[]>;
-};
-
 export type ServiceClientOptions = {
   transport: Transport;
   clock: Clock;
   gate: Gate;
-  /** Memory for the records of endpoints. Default: a budget of this client alone. */
-  records?: AccountRecords | undefined;
   /** Default: none; every call is sent. */
   breaker?: Breaker;
   /** Account.spec.paths. */
@@ -97,7 +52,15 @@ function deletionOf({ method, path, idField }: DeleteOperation, endpointID: stri
   return method === "DELETE" ? { ...request, query: named } : { ...request, body: named };
 }
 
-export function createServiceClient(options: ServiceClientOptions): ServiceClient {
+export type ServiceClient = ReturnType<typeof createServiceClient>;
+
+/**
+ * The wire: one typed function per operation of the interface, in the service's spelling. Only src/provider uses it. The schemas of src/api
+ * have checked what a body is made of, and the service checks it again. Each function waits for the rate limit, awaits `commit` and
+ * `beforeSend`, sends once, and parses the response leniently. Every failure is a `ServiceError`, except an error that `commit` or
+ * `beforeSend` throws.
+ */
+export function createServiceClient(options: ServiceClientOptions) {
   const caller = createCaller(options);
   const sanitize = options.transport.sanitizer();
 
@@ -114,7 +77,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   }
 
   const shared = { caller, sanitize, identified };
-  return { ...endpointCalls(shared, options), ...mediaCalls(shared), ...moneyCalls(shared) };
+  return { ...endpointCalls(shared, options.deleteOperation), ...mediaCalls(shared), ...moneyCalls(shared) };
 }
 
 type Shared = {
@@ -123,48 +86,54 @@ type Shared = {
   identified(operation: Operation, hidden: readonly string[] | undefined, answer: Promise<string>): Promise<string>;
 };
 
-function endpointCalls({ caller: { call }, sanitize, identified }: Shared, options: ServiceClientOptions) {
-  const { deleteOperation } = options;
-  const memory = options.records ?? createRecordBudget().open();
-  /** The list of a generation, with a memory of its own. */
-  const pageOf = (list: string, recordFrom: typeof fromCurrent) => {
-    const read = createEndpointReader((value) => recordFrom(value, sanitize), memory.share());
+function endpointCalls(
+  { caller: { call }, sanitize, identified }: Shared,
+  deleteOperation: ServiceClientOptions["deleteOperation"],
+) {
+  /** The list of a generation. */
+  const pageOf = (list: string, recordFrom: typeof fromCurrent, known: ListOptions["known"]) => {
     const record = (value: unknown) => {
-      const endpoint = read(value);
+      const endpoint = readEndpoint(value, (fresh) => recordFrom(fresh, sanitize), known);
       if (sanitize.quotesSecret(endpoint.id)) throw new UnusableError("id", "quotes the API key");
       return endpoint;
     };
     return { list, record, most: PAGE_RECORDS };
   };
-  const current = pageOf("data", fromCurrent);
-  const earlier = pageOf("endpoints", fromEarlier);
 
   return {
-    listEndpoints: ({ limit, cursor, keyword, memberIDs }, callOptions) => {
+    /** A page of the current generation's list. `nextCursor` is "" on the last one. */
+    listEndpoints({ limit, cursor, keyword, memberIDs }: ListEndpointsInput, callOptions?: ListOptions) {
       const query = {
         limit,
         cursor: cursor || undefined,
         keyword: keyword || undefined,
         member_ids: memberIDs?.join(",") || undefined,
       };
-      const answer = (rest: unknown, data: EndpointRecord[]): EndpointPage => {
+      const answer = (rest: unknown, data: EndpointRecord[]) => {
         const page = toFields(rest);
         const nextCursor = toText(page["next_cursor"]);
         return { data, nextCursor, hasMore: toBoolean(page["has_more"]) ?? nextCursor !== "" };
       };
-      return call("listEndpoints", { query, page: current, answer, isEmpty: hasNoData }, callOptions);
+      return call(
+        "listEndpoints",
+        { query, page: pageOf("data", fromCurrent, callOptions?.known), answer, isEmpty: hasNoData },
+        callOptions,
+      );
     },
-    getEndpoint: ({ endpointID }, callOptions) => {
+    getEndpoint({ endpointID }: { endpointID: string }, callOptions?: CallOptions) {
       const answer = (value: unknown) => fromCurrent(value, sanitize);
       return call("getEndpoint", { id: endpointID, path: { endpoint_id: endpointID }, answer }, callOptions);
     },
-    listEndpointsEarlier: (query, callOptions) => {
-      const answer = (rest: unknown, data: EndpointRecord[]): EarlierEndpointPage => {
-        return { data, total: toNumber(toFields(rest)["total"]) };
-      };
-      return call("listEndpointsEarlier", { query, page: earlier, answer, isEmpty: hasNoData }, callOptions);
+    /**
+     * A page of the earlier generation's list. `total`: undefined where the service does not show it. The interface does not show whether
+     * `pageNum` starts at 0 or at 1.
+     */
+    listEndpointsEarlier(query: { pageSize: number; pageNum: number }, callOptions?: ListOptions) {
+      const page = pageOf("endpoints", fromEarlier, callOptions?.known);
+      const answer = (rest: unknown, data: EndpointRecord[]) => ({ data, total: toNumber(toFields(rest)["total"]) });
+      return call("listEndpointsEarlier", { query, page, answer, isEmpty: hasNoData }, callOptions);
     },
-    getEndpointEarlier: async (query, callOptions) => {
+    async getEndpointEarlier(query: { id: string }, callOptions?: CallOptions) {
       const answer = (value: unknown) => {
         const { endpoint } = fieldsOf(value);
         return { endpoint: endpoint === null ? undefined : fromEarlier(endpoint, sanitize) };
@@ -175,26 +144,27 @@ function endpointCalls({ caller: { call }, sanitize, identified }: Shared, optio
       const message = `the response has no endpoint for id ${query.id}`;
       throw new ServiceError({ operation: "getEndpointEarlier", kind: "NotFound", delivery: "Refused", message });
     },
-    createEndpoint: async (endpoint, callOptions) => {
+    async createEndpoint(endpoint: object, callOptions?: CallOptions) {
       const answer = (value: unknown) => identifier(fieldsOf(value), "id", ENDPOINT_ID);
       const id = call("createEndpoint", { body: { endpoint }, answer }, callOptions);
       return { id: await identified("createEndpoint", callOptions?.hidden, id) };
     },
-    updateEndpoint: async (body, callOptions) => {
+    async updateEndpoint(body: object, callOptions?: CallOptions): Promise<void> {
       // The interface does not show the response body, so any 2xx that reports no error is a success.
       await call("updateEndpoint", { body }, callOptions);
     },
+    /** undefined: the account sets no delete operation. A 2xx that reports no error means that the service took the request: confirm by a read. */
     deleteEndpoint:
       deleteOperation === undefined
         ? undefined
-        : async ({ endpointID }, callOptions) => {
+        : async ({ endpointID }: { endpointID: string }, callOptions?: CallOptions): Promise<void> => {
             await call("deleteEndpoint", deletionOf(deleteOperation, endpointID), callOptions);
           },
-    getEndpointLimits: async (_input, callOptions) => {
+    async getEndpointLimits(_input?: Record<string, never>, callOptions?: CallOptions) {
       const limits = await call("getEndpointLimits", { answer: endpointLimits }, callOptions);
       return { ...limits, cudaVersionList: limits.cudaVersionList.map((version) => sanitize(version, TEXT.word)) };
     },
-  } satisfies Partial<ServiceClient>;
+  };
 }
 
 const hasNoData = ({ data }: { data: unknown[] }) => data.length === 0;
@@ -206,35 +176,37 @@ function mediaCalls({ caller: { call, receive, stream }, sanitize, identified }:
   }
 
   return {
-    getTaskResult: ({ taskID }, callOptions) => {
+    getTaskResult({ taskID }: { taskID: string }, callOptions?: CallOptions) {
       const answer = (value: unknown) => taskResultFrom(value, sanitize);
       return call("getTaskResult", { id: taskID, query: { task_id: taskID }, answer }, callOptions);
     },
-    synthesizeSpeech: (input, callOptions, sink) => {
+    /** Always sent with stream false. Audio in hex goes to `sink`; without one, only a URL can be read. */
+    synthesizeSpeech(input: object, callOptions?: CallOptions, sink?: AudioSink) {
       const request = { body: { ...input, stream: false } };
       return receive("synthesizeSpeech", request, callOptions, (answer) => readSpeechBody(answer, sink));
     },
-    streamSpeech: (input, callOptions) =>
+    /** Sent when iteration starts, with stream true. Ends normally only when the service reports the end. */
+    streamSpeech: (input: object, callOptions?: CallOptions) =>
       stream("streamSpeech", { body: { ...input, stream: true } }, callOptions, readSpeechStream),
-    submitSpeech: (body, callOptions) => submit("submitSpeech", body, callOptions),
-    submitImageToVideo: (body, callOptions) => submit("submitImageToVideo", body, callOptions),
-    submitVideoToVideo: (body, callOptions) => submit("submitVideoToVideo", body, callOptions),
-  } satisfies Partial<ServiceClient>;
+    submitSpeech: (body: object, callOptions?: CallOptions) => submit("submitSpeech", body, callOptions),
+    submitImageToVideo: (body: object, callOptions?: CallOptions) => submit("submitImageToVideo", body, callOptions),
+    submitVideoToVideo: (body: object, callOptions?: CallOptions) => submit("submitVideoToVideo", body, callOptions),
+  };
 }
 
 function moneyCalls({ caller: { call }, sanitize }: Shared) {
   const isEmpty = (records: unknown[]) => records.length === 0;
   return {
-    listBills: (query, callOptions) => {
+    listBills(query: ListBillsInput, callOptions?: CallOptions) {
       const page = { list: "bills", record: (value: unknown) => billFrom(value, sanitize), most: MOST_BILLS };
       return call("listBills", { query, page, answer: (_: unknown, bills: Bill[]) => bills, isEmpty }, callOptions);
     },
-    listKeyBudgets: ({ memberID }, callOptions) => {
+    listKeyBudgets({ memberID }: { memberID: string }, callOptions?: CallOptions) {
       const record = (value: unknown) => keyBudgetFrom(value, sanitize);
       const page = { list: "key_budgets", record, most: PAGE_RECORDS };
       const query = { member_id: memberID };
       const answer = (_: unknown, budgets: KeyBudget[]) => budgets;
       return call("listKeyBudgets", { id: memberID, query, page, answer, isEmpty }, callOptions);
     },
-  } satisfies Partial<ServiceClient>;
+  };
 }

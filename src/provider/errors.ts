@@ -45,7 +45,7 @@ export type ServiceErrorKind =
 
 /**
  * What is known of the request's effect. `NotSent`: no byte left; a retry is safe. `Refused`: the response proves that the
- * request had no effect and is not charged (delivery.ts). `Accepted`: a 2xx whose body cannot be used; the service took the
+ * request had no effect and is not charged (http/classify.ts). `Accepted`: a 2xx whose body cannot be used; the service took the
  * request (interface: Errors), so never send it again. `Unknown`: the request may have taken effect; never retry a paid one
  * automatically.
  */

@@ -97,7 +97,7 @@ export function openSession(options: SessionOptions): AccountSession {
   const breaker = createBreaker({ clock, random, held, assertServing, probe: "getEndpointLimits" });
   const { onCall, onObserverError } = observers;
   const records = (options.records ?? createRecordBudget()).open();
-  const client = createServiceClient({ transport, clock, gate, breaker, paths, deleteOperation, onCall, records });
+  const client = createServiceClient({ transport, clock, gate, breaker, paths, deleteOperation, onCall });
 
   const endpoints = createEndpoints({
     client,

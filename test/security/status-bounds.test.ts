@@ -11,14 +11,13 @@ import { differences } from "../../src/controllers/gpu-endpoint/fields.ts";
 import { observeTask } from "../../src/controllers/jobs/polls.ts";
 import { jobResults, resultsFrom } from "../../src/controllers/jobs/tasks.ts";
 import { fromCurrent, fromEarlier } from "../../src/provider/endpoints/endpoint-record.ts";
-import { limitsFrom } from "../../src/provider/endpoints/limits.ts";
+import { endpointLimits, LIMIT_FIELDS } from "../../src/provider/endpoints/limits.ts";
 import { billFrom, keyBudgetFrom } from "../../src/provider/money/money-records.ts";
 import { createTally } from "../../src/provider/money/tally.ts";
 import { timeZone } from "../../src/provider/money/time-zone.ts";
 import { resultURL, taskResultFrom } from "../../src/provider/tasks/task-result.ts";
 import { TASK_ID } from "../../src/provider/wire/bounds.ts";
 import { identifier } from "../../src/provider/wire/lenient.ts";
-import { endpointLimits, LIMIT_FIELDS } from "../../src/provider/wire/limits.ts";
 import { billRecord } from "../support/bills.ts";
 import { breachesOf, statusSchemaOf } from "../support/crd-schema.ts";
 import { desiredOf, endpointOf } from "../support/endpoints.ts";
@@ -179,7 +178,7 @@ it("limits of an account", () => {
     fc.property(body, ({ limits, cudaVersionList }) => {
       const data = ifUsable(() => endpointLimits({ ...limits, cudaVersionList }));
       if (data === undefined) return;
-      accepted("accounts", accountAfter(undefined, { outcome: probe({ limits: limitsFrom(data) }) }).status);
+      accepted("accounts", accountAfter(undefined, { outcome: probe({ limits: data }) }).status);
     }),
     { numRuns: RUNS },
   );

@@ -6,9 +6,8 @@ import {
 import { desiredEndpoint } from "../../src/controllers/gpu-endpoint/desired.ts";
 import type { DesiredEndpoint } from "../../src/controllers/gpu-endpoint/fields.ts";
 import type { EndpointRecord } from "../../src/provider/endpoints/endpoint-record.ts";
-import { type EndpointLimits, limitsFrom } from "../../src/provider/endpoints/limits.ts";
+import type { EndpointLimits } from "../../src/provider/endpoints/limits.ts";
 import type { EndpointVariable } from "../../src/provider/types.ts";
-import type { ReportedLimits } from "../../src/provider/wire/limits.ts";
 import type { SubmissionRecord } from "../../src/submission/record.ts";
 import { type Change, manifest } from "./manifests.ts";
 import { storedMeta } from "./stored-meta.ts";
@@ -102,7 +101,7 @@ export function detailsOf(clusterID: string): NonNullable<EndpointRecord["detail
   };
 }
 
-const REPORTED: ReportedLimits = {
+const REPORTED: EndpointLimits = {
   cudaVersionList: ["12.4"],
   minWorkerNum: 0,
   maxWorkerNum: 10,
@@ -125,8 +124,8 @@ const REPORTED: ReportedLimits = {
 };
 
 /** The account's limits, with `change` as the service reports it. */
-export function limitsOf(change: Partial<ReportedLimits> = {}): EndpointLimits {
-  return limitsFrom({ ...REPORTED, ...change });
+export function limitsOf(change: Partial<EndpointLimits> = {}): EndpointLimits {
+  return { ...REPORTED, ...change };
 }
 
 export const LIMITS = limitsOf();

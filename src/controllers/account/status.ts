@@ -55,7 +55,7 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
   const previous = object.status;
   const shows = showsSpending(object.spec);
   const base: AccountStatus = shows ? (previous ?? { conditions: [] }) : withoutSpending(previous);
-  const limits = outcome.kind === "Probed" ? (outcome.probe.limits?.reported ?? base.limits) : base.limits;
+  const limits = outcome.kind === "Probed" ? (outcome.probe.limits ?? base.limits) : base.limits;
   const inUse: ConditionUpdate[] = users === undefined ? [] : [{ type: "Ready", status: "False", ...inUseBy(users) }];
   const updates = [
     ...updatesOf(outcome, facts.unpaid).filter(({ type }) => users === undefined || type !== "Ready"),

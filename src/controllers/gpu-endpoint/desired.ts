@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
-import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
+import { type EndpointLimits, rangeOf } from "../../provider/endpoints/limits.ts";
 import type { EndpointVariable } from "../../provider/types.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
@@ -14,7 +14,7 @@ import { type DesiredEndpoint, endpointFields } from "./fields.ts";
  */
 export function outOfRange(
   desired: DesiredEndpoint,
-  { ranges }: EndpointLimits,
+  limits: EndpointLimits,
   suspended: boolean,
   operation: "create" | "update",
 ): string[] {
@@ -23,7 +23,7 @@ export function outOfRange(
   return limited
     .flatMap((field) => field.limited?.(desired) ?? [])
     .flatMap(({ path, value, limit }) => {
-      const { min, max } = ranges[limit];
+      const { min, max } = rangeOf(limits, limit);
       const below = min !== undefined && value < min;
       const above = max !== undefined && value > max;
       return below || above ? [`${path} is ${value}, allowed is ${min ?? "any"} to ${max ?? "any"}`] : [];

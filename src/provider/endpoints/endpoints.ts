@@ -6,7 +6,7 @@ import { ServiceError } from "../errors.ts";
 import type { EndpointSpec, Endpoints } from "../types.ts";
 import { createBody, hiddenValues, updateBody } from "./body.ts";
 import { type EndpointRecord, withDetails } from "./endpoint-record.ts";
-import { type EndpointLimits, limitsFrom } from "./limits.ts";
+import type { EndpointLimits } from "./limits.ts";
 import { endpointPages, type Generation } from "./pages.ts";
 import type { AccountRecords } from "./record-budget.ts";
 import { createEndpointSweep, type EndpointSweep } from "./sweep.ts";
@@ -105,7 +105,7 @@ export function createEndpoints(options: EndpointsOptions): EndpointsService {
           },
     limits: () => limits,
     async readLimits(signal) {
-      limits = limitsFrom(await client.getEndpointLimits({}, { signal, lane: "first" }));
+      limits = await client.getEndpointLimits({}, { signal, lane: "first" });
       return limits;
     },
     keyChanged() {

@@ -14,6 +14,8 @@ export type EndpointPagesOptions = {
   clock: Clock;
   /** The service searches for it; the earlier generation has no search and ignores it. */
   keyword?: string;
+  /** A record that is known already: it is listed again while the service shows the same bytes. Default: none. */
+  known?: (id: string) => EndpointRecord | undefined;
   /** How many endpoints the list has at least: its limits grow with them. Default 0. */
   expected?: number;
 };
@@ -109,7 +111,7 @@ async function* currentPages(
     const query: ListEndpointsInput = { limit: options.pageSize };
     if (options.keyword !== undefined) query.keyword = options.keyword;
     if (cursor !== undefined) query.cursor = cursor;
-    const { page, askedAt } = await read(() => options.client.listEndpoints(query, { signal }));
+    const { page, askedAt } = await read(() => options.client.listEndpoints(query, { signal, known: options.known }));
     yield* page.data.map((record) => ({ record, askedAt }));
     cursor = page.hasMore ? page.nextCursor : undefined;
     if (cursor === "") throw incomplete("more pages follow, and the response has no cursor for them");
@@ -127,7 +129,7 @@ async function* currentPages(
  * shows that some are missing.
  */
 async function* earlierPages(
-  { client, clock, pageSize }: EndpointPagesOptions,
+  { client, clock, pageSize, known }: EndpointPagesOptions,
   read: ReadPage,
   signal: AbortSignal,
 ): AsyncIterable<ListedEndpoint> {
@@ -135,7 +137,7 @@ async function* earlierPages(
   const unseen = (records: EndpointRecord[]) => records.filter(({ id }) => !seen.has(id) && seen.add(id));
   const ask = async (pageNum: number) => {
     const refused = { askedAt: clock.monotonic() };
-    const page = await pageOrRefusal(read(() => client.listEndpointsEarlier({ pageSize, pageNum }, { signal })));
+    const page = await pageOrRefusal(read(() => client.listEndpointsEarlier({ pageSize, pageNum }, { signal, known })));
     return page instanceof ServiceError ? { ...refused, page } : page;
   };
   let total: number | undefined;

@@ -104,7 +104,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     // Whoever counts them passes over all objects of the account: once for a list, and once more before it is given up.
     let expected = options.expected();
     try {
-      const pages = endpointPages({ ...options, expected }, signal);
+      const pages = endpointPages({ ...options, known: observed.get, expected }, signal);
       for await (const { record, askedAt } of pages) {
         if (observed.session() !== session) return false;
         if (!fits(expected)) {

@@ -1,9 +1,8 @@
 import type { Sanitizer } from "../../base/sanitizer.ts";
-import { cleanWords, ServiceError, type ServiceErrorKind } from "../errors.ts";
+import { cleanWords, type Delivery, ServiceError, type ServiceErrorKind } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
 import { errorBodyOf, isServicesOwn, type ServiceErrorBody } from "../wire/errors.ts";
 import { jsonIn } from "../wire/json.ts";
-import { deliveryOf } from "./delivery.ts";
 
 /** An answer outside 2xx, read as far as it came. */
 export type RefusedAnswer = {
@@ -61,6 +60,33 @@ export function refusal(operation: Operation, answer: RefusedAnswer, sanitize: S
     message:
       kind === "GatewayError" ? gatewayMessage(status) : `the service answered ${status}${reason ? `: ${reason}` : ""}`,
   });
+}
+
+/**
+ * The statuses that prove that the request had no effect. Every other status proves nothing, whatever its body: with any 5xx, the service
+ * can fail after it took and charged the request; 408 and 499 end the exchange, not the work; 303, and by custom 302, answer a POST that
+ * took effect. `OwnFormat`: the proof needs a JSON object, whose fields the interface does not show. A page, plain text or an empty body
+ * can come from a gateway that replaced the answer to a request which took effect. `AnyBody`: the status alone is the proof.
+ */
+const PROOFS: Readonly<Record<number, "OwnFormat" | "AnyBody">> = {
+  400: "OwnFormat", // the service checks parameters before it starts the work
+  401: "AnyBody", // RFC 9110: the request has not been applied, for lack of credentials
+  402: "OwnFormat", // nothing is sold without payment
+  403: "OwnFormat", // permissions are checked before the work; a firewall's page may follow it
+  404: "OwnFormat", // there is nothing that the request can act on
+  405: "OwnFormat", // no operation takes the method at this path
+  409: "OwnFormat", // the request conflicts with the present state and is not applied
+  410: "OwnFormat", // what the request acts on is gone
+  413: "OwnFormat", // the body is too large to be read
+  415: "OwnFormat", // the body cannot be read
+  422: "OwnFormat", // the service checks parameters before it starts the work
+  429: "AnyBody", // a rate limiter, also a gateway's, answers instead of passing the request on
+};
+
+/** What an answer outside 2xx says of the request's effect. `ownFormat`: its body is a JSON object. */
+function deliveryOf(status: number, ownFormat: boolean): Delivery {
+  const proof = PROOFS[status];
+  return proof === "AnyBody" || (proof === "OwnFormat" && ownFormat) ? "Refused" : "Unknown";
 }
 
 /** Whether the service itself failed, or gave up waiting, by the status. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { rangeOf } from "../../../src/provider/endpoints/limits.ts";
 import { ServiceError } from "../../../src/provider/errors.ts";
 import type { AccountSession, EndpointSpec } from "../../../src/provider/types.ts";
 import { type SessionChange, scriptedService, sessionAt } from "../../support/service-account.ts";
@@ -129,8 +130,8 @@ describe("the probe", () => {
     const session = open();
     expect(session.endpoints.limits()).toBeUndefined();
     const limits = await session.probe(signal);
-    expect(limits.ranges.workers.max).toBe(2);
-    expect(limits.reported.maxWorkerNum).toBe(2);
+    expect(rangeOf(limits, "workers").max).toBe(2);
+    expect(limits.maxWorkerNum).toBe(2);
     expect(session.endpoints.limits()).toBe(limits);
   });
 

@@ -93,7 +93,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   },
   {
     name: "delivery-verdict",
-    file: "src/provider/http/delivery.ts",
+    file: "src/provider/http/classify.ts",
     find: 'return proof === "AnyBody" || (proof === "OwnFormat" && ownFormat) ? "Refused" : "Unknown";',
     replace: 'return proof === "AnyBody" || ownFormat ? "Refused" : "Unknown";',
     breaks: ["PaidOnce", "OneEndpoint"],
@@ -101,7 +101,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   },
   {
     name: "delivery-format",
-    file: "src/provider/http/delivery.ts",
+    file: "src/provider/http/classify.ts",
     find: 'return proof === "AnyBody" || (proof === "OwnFormat" && ownFormat) ? "Refused" : "Unknown";',
     replace: 'return proof !== undefined ? "Refused" : "Unknown";',
     tests: "test/unit/provider/http/answers",

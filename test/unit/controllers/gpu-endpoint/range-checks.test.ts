@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { outOfRange } from "../../../../src/controllers/gpu-endpoint/desired.ts";
-import { type EndpointLimits, limitsFrom } from "../../../../src/provider/endpoints/limits.ts";
+import type { EndpointLimits } from "../../../../src/provider/endpoints/limits.ts";
 import { desiredOf, endpointOf, LIMITS, limitsOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";
 
@@ -91,12 +91,8 @@ describe("the account's limits", () => {
   });
 
   it.each([
-    ["the account does not show any", limitsFrom({ cudaVersionList: [] }), []],
-    [
-      "only the upper is shown",
-      limitsFrom({ cudaVersionList: [], maxWorkerNum: 10 }),
-      ["workers.max is 11, allowed is any to 10"],
-    ],
+    ["the account does not show any", { cudaVersionList: [] }, []],
+    ["only the upper is shown", { cudaVersionList: [], maxWorkerNum: 10 }, ["workers.max is 11, allowed is any to 10"]],
   ])("hold as far as they are known: %s", (_name, limits, expected) => {
     expect(check({ workers: { max: 11 } }, limits)).toEqual(expected);
   });

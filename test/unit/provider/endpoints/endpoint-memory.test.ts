@@ -1,9 +1,19 @@
 import { expect, it } from "vitest";
-import { createEndpointReader } from "../../../../src/provider/endpoints/endpoint-memory.ts";
-import { fromCurrent, fromEarlier } from "../../../../src/provider/endpoints/endpoint-record.ts";
+import { readEndpoint } from "../../../../src/provider/endpoints/endpoint-memory.ts";
+import { type EndpointRecord, fromCurrent, fromEarlier } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { UnusableError } from "../../../../src/provider/wire/lenient.ts";
 
-const currentReader = () => createEndpointReader(fromCurrent, () => true);
+/** Reads a list again and again, as the sweep does. */
+function readerOf(recordFrom: (endpoint: unknown) => EndpointRecord) {
+  const known = new Map<string, EndpointRecord>();
+  return (endpoint: unknown) => {
+    const record = readEndpoint(endpoint, recordFrom, (id) => known.get(id));
+    known.set(record.id, record);
+    return record;
+  };
+}
+
+const currentReader = () => readerOf(fromCurrent);
 
 const wire = (change: object = {}) => ({ id: "ep-1", name: "one", worker_config: { max_replicas: "3" }, ...change });
 
@@ -31,7 +41,7 @@ it.each([[null], [7], [{}], [{ id: "" }]])("%j is no endpoint", (raw) => {
 });
 
 it("the earlier generation's records are remembered too", () => {
-  const reader = createEndpointReader(fromEarlier, () => true);
+  const reader = readerOf(fromEarlier);
   const earlier = { id: "ep-1", workerConfig: { maxNum: "3" }, ports: [{ port: "8000" }] };
   const first = reader(earlier);
   expect(first).toMatchObject({ scaling: { max: 3 }, ports: [8000] });
