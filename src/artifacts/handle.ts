@@ -4,9 +4,8 @@ import { ArtifactError, abortion } from "./errors.ts";
 import { checkKey } from "./key.ts";
 import { MIN_BYTES_PER_SECOND, type TransferWatch, watchPace } from "./pace.ts";
 import type { S3Options } from "./s3/bucket.ts";
-import type { Backend, Sink } from "./sink.ts";
 import { type CopyLimits, openSource } from "./source.ts";
-import type { ArtifactStoreHandle, ArtifactWriter, CopyOptions, StoredArtifact } from "./types.ts";
+import type { ArtifactStoreHandle, ArtifactWriter, Backend, CopyOptions, Sink, StoredArtifact } from "./types.ts";
 import { createUsage } from "./usage.ts";
 import { createVolumeBackend, type VolumeOptions } from "./volume/backend.ts";
 

@@ -1,5 +1,4 @@
-import type { Backend } from "./sink.ts";
-import type { ArtifactStoreHandle } from "./types.ts";
+import type { ArtifactStoreHandle, Backend } from "./types.ts";
 
 /** How much a store has: what was measured, and what was stored since. */
 export type StoreUsage = Pick<ArtifactStoreHandle, "measure" | "full"> & {

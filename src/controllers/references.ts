@@ -7,11 +7,21 @@ import { isForbidden } from "../kube/errors.ts";
 import { configMapResource, type Resource, secretResource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reference } from "../runtime/reference-poller.ts";
-import { howToGrant } from "./permissions.ts";
 
 type Data = KubeObject & { data?: Record<string, string> };
 
 const REFERENCE_REASONS = ["SecretNotFound", "SecretKeyMissing", "ConfigMapNotFound", "ReadForbidden"] as const;
+
+/** A value of the chart that grants the operator permissions in the namespaces that it lists. */
+export type GrantingValue =
+  | "rbac.secretNamespaces"
+  | "rbac.exportNamespaces.configMaps"
+  | "rbac.exportNamespaces.secrets";
+
+/** How to grant the operator verbs on a resource in a namespace, for the message of a condition. */
+export function howToGrant(resource: Resource, namespace: string, verbs: string, value: GrantingValue): string {
+  return `add ${namespace} to ${value} in the values of the operator's chart, or grant the operator ${verbs} on ${resource.plural} in namespace ${namespace}`;
+}
 
 /** Whether an object that is Stalled for this reason continues when something that it refers to changes. */
 export function waitsForReference(reason: string | undefined): boolean {

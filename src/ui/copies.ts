@@ -2,7 +2,7 @@ import type { LookupFunction } from "node:net";
 import type { JobResult } from "../api/v1alpha1/job.ts";
 import { artifactStoreResource } from "../api/v1alpha1/kinds.ts";
 import { artifactKey } from "../artifacts/key.ts";
-import type { ByteRange, StoredBytes } from "../artifacts/stored-bytes.ts";
+import type { ByteRange, StoredBytes } from "../artifacts/types.ts";
 import { readVolumeFile } from "../artifacts/volume/read-file.ts";
 import { readCredentials } from "../controllers/artifact-store/settings.ts";
 import { createValueReader, StalledError } from "../controllers/references.ts";

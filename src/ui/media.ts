@@ -4,7 +4,7 @@ import type { JobResult } from "../api/v1alpha1/job.ts";
 import type { AccountRef } from "../api/v1alpha1/meta.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../artifacts/errors.ts";
 import { openSource, type Source } from "../artifacts/source.ts";
-import { type ByteRange, partOf } from "../artifacts/stored-bytes.ts";
+import { type ByteRange, partOf } from "../artifacts/types.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ClusterSession, Found, ObjectName } from "./cluster-session.ts";
 import { type CopyAccess, type OpenedCopy, openCopy } from "./copies.ts";

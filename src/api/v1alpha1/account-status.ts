@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { int, listOf, text, time, yuanStatus } from "../schema/fields.ts";
-import { accountLimitsSchema } from "./account-limits.ts";
 import { commonStatus, PENDING_STATUS } from "./meta.ts";
 
 const budgetStatusSchema = z.object({
@@ -28,6 +27,35 @@ const unbilledTasksSchema = z.object({
   count: int(0, "How many.", 100_000),
   lastEnd: time("When the newest of them ended."),
 });
+
+const limit = (description: string) => int(-1, description).optional();
+
+/** The endpoint parameter limits of an account, with the service's names (interface: Endpoint parameter limits). */
+const accountLimitsSchema = z
+  .object({
+    minRootfsSize: limit("Smallest system disk, GB."),
+    maxRootfsSize: limit("Largest system disk, GB."),
+    freeRootfsSize: limit("Free system disk, GB."),
+    minLocalVolumeSize: limit("Smallest local volume, GB."),
+    maxLocalVolumeSize: limit("Largest local volume, GB."),
+    freeLocalVolumeSize: limit("Free local volume, GB."),
+    minWorkerNum: limit("Fewest workers."),
+    maxWorkerNum: limit("Most workers."),
+    minFreeTimeout: limit("Shortest idle timeout, seconds."),
+    maxFreeTimeout: limit("Longest idle timeout, seconds."),
+    minConcurrencyNum: limit("Fewest requests per worker."),
+    maxConcurrencyNum: limit("Most requests per worker."),
+    minQueueWaitTime: limit("Shortest queue wait, seconds."),
+    maxQueueWaitTime: limit("Longest queue wait, seconds."),
+    minRequestNum: limit("Fewest waiting requests."),
+    maxRequestNum: limit("Most waiting requests."),
+    minGPUNum: limit("Fewest GPUs per worker."),
+    maxGPUNum: limit("Most GPUs per worker."),
+    minRequestTimeout: limit("Shortest request timeout, seconds."),
+    maxRequestTimeout: limit("Longest request timeout, seconds."),
+    cudaVersionList: listOf(text(64, "A CUDA version.", 0), 100, "CUDA versions the service supports.").optional(),
+  })
+  .describe("The ranges of endpoint parameters that the service allows this account.");
 
 export const accountStatusSchema = z
   .object({

@@ -63,17 +63,17 @@ export const commonJobSpec = {
   ).optional(),
 };
 
-/** Refuses any change of a job's spec but of suspend, ttlSecondsAfterFinished and activeDeadlineSeconds. */
-export function jobTransitions(kind: string, own: Readonly<Record<string, "required" | "optional">>): TransitionRule[] {
+const MUTABLE: readonly string[] = ["suspend", "ttlSecondsAfterFinished", "activeDeadlineSeconds"];
+
+/** Refuses any change of a job's spec but of the fields in `MUTABLE`. The rules of the kind's own fields come first. */
+export function jobTransitions(kind: string, { shape }: z.ZodObject): TransitionRule[] {
+  const isCommon = (field: string) => field in commonJobSpec;
+  const fields = Object.keys(shape).filter((field) => !MUTABLE.includes(field));
+  const ordered = [...fields.filter((field) => !isCommon(field)), ...fields.filter(isCommon)];
   return immutable(
-    {
-      ...own,
-      accountRef: "optional",
-      backoffLimit: "required",
-      onSubmissionUnknown: "required",
-      output: "optional",
-      managedBy: "optional",
-    },
+    Object.fromEntries(
+      ordered.map((field) => [field, shape[field] instanceof z.ZodOptional ? "optional" : "required"]),
+    ),
     "",
     `create a new ${kind} instead (only suspend, ttlSecondsAfterFinished and activeDeadlineSeconds can be changed)`,
   );

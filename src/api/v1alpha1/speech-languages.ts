@@ -1,5 +1,5 @@
 /** `languageBoost` of both models (interface: Speech synthesis). */
-export const sharedLanguages = [
+const sharedLanguages = [
   "auto",
   "Chinese",
   "Chinese,Yue",
@@ -48,10 +48,3 @@ export const turboLanguages = [
 ] as const;
 
 export const languages = [...sharedLanguages, ...turboLanguages] as const;
-
-export type SharedLanguage = (typeof sharedLanguages)[number];
-
-/** Whether both models know the language. */
-export function isSharedLanguage(language: string): language is SharedLanguage {
-  return sharedLanguages.some((known) => known === language);
-}

@@ -94,12 +94,14 @@ const videoToVideoSchema = z
   })
   .describe("Generate a video from reference videos (model vid2.6-v2v).");
 
+const videoJobFields = z.object({
+  ...commonJobSpec,
+  imageToVideo: imageToVideoSchema.optional(),
+  videoToVideo: videoToVideoSchema.optional(),
+});
+
 export const videoJobSpecSchema = ruled(
-  z.object({
-    ...commonJobSpec,
-    imageToVideo: imageToVideoSchema.optional(),
-    videoToVideo: videoToVideoSchema.optional(),
-  }),
+  videoJobFields,
   [
     {
       cel: "has(self.imageToVideo) != has(self.videoToVideo)",
@@ -107,7 +109,7 @@ export const videoJobSpecSchema = ruled(
       holds: ({ imageToVideo, videoToVideo }) => (imageToVideo === undefined) !== (videoToVideo === undefined),
     },
   ],
-  jobTransitions("VideoJob", { imageToVideo: "optional", videoToVideo: "optional" }),
+  jobTransitions("VideoJob", videoJobFields),
 ).describe("The video to generate. Immutable except suspend, ttlSecondsAfterFinished and activeDeadlineSeconds.");
 export type VideoJobSpec = z.output<typeof videoJobSpecSchema>;
 

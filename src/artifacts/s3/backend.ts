@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { checkKey, joinKey } from "../key.ts";
-import type { Backend } from "../sink.ts";
+import type { Backend } from "../types.ts";
 import { createBucket, type S3Options } from "./bucket.ts";
 import { abortUpload, readUpload, SOURCE_METADATA, uploadsOf } from "./multipart.ts";
 import { createUploadSink, PART_BYTES } from "./upload-sink.ts";

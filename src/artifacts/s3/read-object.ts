@@ -1,7 +1,7 @@
 import { GetObjectCommand } from "@aws-sdk/client-s3";
 import { ArtifactError } from "../errors.ts";
 import { checkKey, joinKey } from "../key.ts";
-import type { ByteRange, StoredBytes } from "../stored-bytes.ts";
+import type { ByteRange, StoredBytes } from "../types.ts";
 import { createBucket, type S3Options } from "./bucket.ts";
 import { statusOf } from "./failure.ts";
 

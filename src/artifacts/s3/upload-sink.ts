@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { ArtifactError } from "../errors.ts";
-import type { Sink } from "../sink.ts";
+import type { Sink } from "../types.ts";
 import type { S3Bucket } from "./bucket.ts";
 import { abortUpload, completeUpload, MAX_PARTS, type Part, putPart, putWhole, startUpload } from "./multipart.ts";
 import { checksumOf, compositeOf, removeObject, verifyObject } from "./verify.ts";

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { ArtifactError } from "../errors.ts";
 import { checkKey } from "../key.ts";
-import type { Backend } from "../sink.ts";
+import type { Backend } from "../types.ts";
 import { openSink, sha256OfFile } from "./file-sink.ts";
 import { bytesUnder, folderOf, partialsOf, placeOf, removePartials, volumeFailure } from "./folders.ts";
 

@@ -4,7 +4,7 @@ import { type FileHandle, rename, rm } from "node:fs/promises";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ArtifactError, abortion } from "../errors.ts";
-import type { Sink } from "../sink.ts";
+import type { Sink } from "../types.ts";
 import { type FilePlace, openFile, type Partial, partialPath, syncFolder, volumeFailure } from "./folders.ts";
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = constants;

@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { ArtifactError } from "../errors.ts";
 import { checkKey } from "../key.ts";
-import { type ByteRange, partOf, type StoredBytes } from "../stored-bytes.ts";
+import { type ByteRange, partOf, type StoredBytes } from "../types.ts";
 import type { VolumeOptions } from "./backend.ts";
 import { openFile, volumeFailure } from "./folders.ts";
 

@@ -10,7 +10,7 @@ import type { KubeObject, OwnerReference } from "../../kube/types.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { type GrantingValue, howToGrant } from "../permissions.ts";
+import { type GrantingValue, howToGrant } from "../references.ts";
 
 type Exported = NonNullable<GpuEndpointStatus["exported"]>;
 type Values = { url: string; endpointID: string; appName: string };

@@ -5,7 +5,6 @@ import { toFields, toNumber } from "../wire/lenient.ts";
 import { createAudioMemory } from "./audio-memory.ts";
 import { createAudioScanner, createHexDecoder } from "./audio-scanner.ts";
 import { type AudioChunk, readAudioBody } from "./speech-body.ts";
-import { linesOf, type Piece, unlined } from "./stream-lines.ts";
 
 /** Hex of one line that is held while it equals the audio before, until its status shows whether it repeats that audio. */
 const MAX_HELD_BYTES = 16 * 1024 * 1024;
@@ -200,4 +199,53 @@ function shown({ sanitize }: Answer, line: string): string {
 function failureOf({ operation, status }: Answer) {
   return (message: string, kind: "UnreadableResponse" | "ConnectionLost" = "UnreadableResponse") =>
     new ServiceError({ operation, kind, delivery: "Accepted", status, message });
+}
+
+// Lines
+
+/** A longer line is not held as a whole. */
+const SHORT_LINE_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
+
+/** A line, or a part of a long one. `ends`: the line ends with it. */
+type Piece = { bytes: Buffer; ends: boolean };
+
+/**
+ * Lines up to 64 KiB as a whole. A longer line comes in pieces, of which only the last one `ends` it. What a broken transfer gave of its
+ * last line comes before its error.
+ */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Piece, undefined> {
+  let pieces: Buffer[] = [];
+  let size = 0;
+  const take = (): Buffer => {
+    const bytes = Buffer.concat(pieces, size);
+    pieces = [];
+    size = 0;
+    return bytes;
+  };
+  let failure: { error: unknown } | undefined;
+  try {
+    for await (const chunk of chunks) {
+      let rest = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+      for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
+        pieces.push(rest.subarray(0, end));
+        size += end;
+        rest = rest.subarray(end + 1);
+        yield { bytes: take(), ends: true };
+      }
+      pieces.push(rest);
+      size += rest.length;
+      if (size > SHORT_LINE_BYTES) yield { bytes: take(), ends: false };
+    }
+  } catch (error) {
+    failure = { error };
+  }
+  if (size > 0) yield { bytes: take(), ends: true };
+  if (failure !== undefined) throw failure.error;
+}
+
+/** A JSON text that was split into lines. Line breaks mean nothing in it. */
+async function* unlined(first: Piece, rest: AsyncIterable<Piece>): AsyncGenerator<Uint8Array> {
+  yield first.bytes;
+  for await (const { bytes } of rest) yield bytes;
 }

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
 import * as z from "zod";
-import type { ByteRange } from "../../artifacts/stored-bytes.ts";
+import type { ByteRange } from "../../artifacts/types.ts";
 import type { Media } from "../media.ts";
 import { DOWNLOAD_TYPE } from "../media-type.ts";
 import type { UiOptions } from "../options.ts";

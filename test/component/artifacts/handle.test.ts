@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { createHandle, createSharedPools, DEFAULT_LIMITS } from "../../../src/artifacts/handle.ts";
-import type { Backend, Sink } from "../../../src/artifacts/sink.ts";
-import type { ArtifactStoreHandle } from "../../../src/artifacts/types.ts";
+import type { ArtifactStoreHandle, Backend, Sink } from "../../../src/artifacts/types.ts";
 import { anyAddress } from "../../../src/base/address-guard.ts";
 import { createSemaphore } from "../../../src/base/semaphore.ts";
 import { type FileServer, startFileServer } from "../../../tools/artifacts/file-server.ts";

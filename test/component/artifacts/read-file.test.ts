@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ByteRange } from "../../../src/artifacts/stored-bytes.ts";
+import type { ByteRange } from "../../../src/artifacts/types.ts";
 import { readVolumeFile } from "../../../src/artifacts/volume/read-file.ts";
 
 let root: string;

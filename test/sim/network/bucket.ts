@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { ArtifactError, abortion } from "../../../src/artifacts/errors.ts";
 import type { Storage } from "../../../src/artifacts/handle.ts";
-import type { Backend, Sink } from "../../../src/artifacts/sink.ts";
-import type { StoredArtifact } from "../../../src/artifacts/types.ts";
+import type { Backend, Sink, StoredArtifact } from "../../../src/artifacts/types.ts";
 import type { Random } from "../../../src/simulator/random.ts";
 import type { ProcessTime } from "../engine/process-clock.ts";
 import type { Scheduler } from "../engine/scheduler.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { closestName } from "../../../src/api/manifest/closest-name.ts";
-import { manifestProblems } from "../../../src/api/manifest/manifest-problems.ts";
+import { closestName, manifestProblems } from "../../../src/api/manifest/manifest-problems.ts";
 import { manifest, type Variant } from "../../support/manifests.ts";
 
 describe("the name that was probably meant", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createHandle, createSharedPools, DEFAULT_LIMITS } from "../../../src/artifacts/handle.ts";
-import type { Backend } from "../../../src/artifacts/sink.ts";
+import type { Backend } from "../../../src/artifacts/types.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const MIB = 1024 * 1024;

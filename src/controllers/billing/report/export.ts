@@ -7,7 +7,7 @@ import { isAlreadyExists, isForbidden } from "../../../kube/errors.ts";
 import { mergePatchOf } from "../../../kube/patch.ts";
 import { apiVersionOf, configMapResource } from "../../../kube/resource.ts";
 import type { KubeObject } from "../../../kube/types.ts";
-import { howToGrant } from "../../permissions.ts";
+import { howToGrant } from "../../references.ts";
 import type { ExportEnd } from "./status.ts";
 
 type ReportOutput = NonNullable<BillReport["spec"]["output"]>;

@@ -1,5 +1,4 @@
 import type { SpeechJob, SpeechJobSpec } from "../../../api/v1alpha1/speech-job.ts";
-import { isSharedLanguage } from "../../../api/v1alpha1/speech-languages.ts";
 import { characters, pauseMarkerProblem } from "../../../api/v1alpha1/speech-text.ts";
 import type { SpeechRequest } from "../../../provider/speech/body.ts";
 import type { AccountHandle } from "../../account/registry.ts";
@@ -39,7 +38,7 @@ export async function speechRequest(job: SpeechJob, account: AccountHandle, read
   const hidden = secretsOf(job, text);
   const consumption = { unit: "Characters", quantity: length } as const;
   if (spec.model === "speech-2.6-hd") {
-    const body = longSpeechRequest(spec, text);
+    const body: SpeechRequest = commonRequest(spec, text);
     return {
       operation: "submitSpeech",
       consumption,
@@ -85,21 +84,11 @@ async function textOf({ spec, metadata }: SpeechJob, reader: ValueReader): Promi
 }
 
 function shortSpeechRequest(spec: SpeechJobSpec, text: string): SpeechRequest {
-  const { languageBoost, timbreWeights, aigcWatermark } = spec;
-  return { ...commonRequest(spec, text), languageBoost, timbreWeights, aigcWatermark };
+  const { timbreWeights, aigcWatermark } = spec;
+  return { ...commonRequest(spec, text), timbreWeights, aigcWatermark };
 }
 
-/** Languages differ by model (interface: Speech synthesis). @throws InvalidJobError */
-function longSpeechRequest(spec: SpeechJobSpec, text: string): SpeechRequest {
-  const { languageBoost } = spec;
-  if (languageBoost !== undefined && !isSharedLanguage(languageBoost)) {
-    throw new InvalidJobError(
-      `languageBoost ${languageBoost} is not known to speech-2.6-hd: choose another language, auto, or speech-2.6-turbo`,
-    );
-  }
-  return { ...commonRequest(spec, text), languageBoost };
-}
-
-function commonRequest({ voiceSetting, audioSetting, pronunciationDict, voiceModify }: SpeechJobSpec, text: string) {
-  return { text, voiceSetting, audioSetting, pronunciationDict, voiceModify };
+function commonRequest(spec: SpeechJobSpec, text: string) {
+  const { voiceSetting, audioSetting, pronunciationDict, voiceModify, languageBoost } = spec;
+  return { text, voiceSetting, audioSetting, pronunciationDict, voiceModify, languageBoost };
 }

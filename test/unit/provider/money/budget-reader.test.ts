@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { type BudgetReaderOptions, createBudgetReader } from "../../../../src/provider/money/budget-reader.ts";
+import { type BudgetReaderOptions, createBudgetReader } from "../../../../src/provider/money/account-money.ts";
 import type { KeyBudget } from "../../../../src/provider/money/money-records.ts";
 import { createFakeClock, START } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
