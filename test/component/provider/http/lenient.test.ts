@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fromCurrent, fromEarlier } from "../../../../src/provider/endpoints/endpoint-record.ts";
+import { endpointLimits } from "../../../../src/provider/endpoints/limits.ts";
 import { ServiceError } from "../../../../src/provider/errors.ts";
 import { billFrom, keyBudgetFrom } from "../../../../src/provider/money/money-records.ts";
 import { resultsOf, taskResultFrom } from "../../../../src/provider/tasks/task-result.ts";
 import { toBigInt, toNumber } from "../../../../src/provider/wire/lenient.ts";
-import { endpointLimits } from "../../../../src/provider/endpoints/limits.ts";
 import { ifUsable } from "../../../support/wire.ts";
 import { failure, makeClient, type TestClient } from "./make-client.ts";
 import { answer, type RawServer, startRawServer } from "./raw-server.ts";
