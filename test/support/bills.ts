@@ -1,4 +1,5 @@
 import { type Bill, billFrom } from "../../src/provider/money/money-records.ts";
+import type { MoneySettings } from "../../src/provider/money/spend.ts";
 
 /** A bill as the service spells it, with every field that is always present, and small changes. */
 export function billRecord(change: Record<string, unknown> = {}): Record<string, unknown> {
@@ -33,3 +34,15 @@ export function billOf(change: Record<string, unknown> = {}): Bill {
 
 /** Unix seconds of an RFC 3339 time. */
 export const seconds = (time: string): number => Date.parse(time) / 1000;
+
+/** Bills by days of UTC that settle in a day; nothing waits for them. */
+export function moneySettings(change: Partial<MoneySettings> = {}): MoneySettings {
+  return {
+    billing: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: 86_400_000 }),
+    wanted: () => true,
+    memberID: () => undefined,
+    billsUrgency: () => "None",
+    budgetsUrgency: () => "None",
+    ...change,
+  };
+}

@@ -5,7 +5,7 @@ import type { AddressGuard } from "../../base/address-guard.ts";
 import type { Clock } from "../../base/clock.ts";
 import { parseYuan } from "../../base/money.ts";
 import type { RecordBudget } from "../../provider/endpoints/record-budget.ts";
-import type { Urgency } from "../../provider/money/account-money.ts";
+import type { Urgency } from "../../provider/money/spend.ts";
 import type { ReadTime } from "../../provider/money/money-reader.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { Operation } from "../../provider/operations.ts";

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../../base/clock.ts";
 import type { Money } from "../../base/money.ts";
+import type { ServiceClient } from "../client.ts";
 import type { Operation } from "../operations.ts";
 import { type BillReader, createBillReader } from "./bill-reader.ts";
 import { createMoneyReader, type MoneyReader } from "./money-reader.ts";
@@ -52,15 +53,28 @@ export type CollectMonth = (
   signal: AbortSignal,
 ) => Promise<BillCollector | undefined>;
 
-export type AccountBillsOptions = {
-  client: Parameters<typeof createBillReader>[0]["client"];
-  settings: () => BillingSettings;
-  /** Whether the bills are read: false makes no call. */
+/** `Settling`: the cost of finished tasks has not shown yet. `Waiting`: paid work waits for the budget. */
+export type Urgency = "Settling" | "Waiting" | "None";
+
+/** Read before each use: a change takes effect at once. */
+export type MoneySettings = {
+  billing: () => BillingSettings;
+  /** Whether bills and budgets are read: false makes no call. */
   wanted: () => boolean;
-  /** Paid work waits for newer bills: they are read each minute. */
-  hurry?: () => boolean;
-  onRead?: () => void;
-  onFailed?: () => void;
+  /** Whose key budgets are read; undefined: none are. */
+  memberID: () => string | undefined;
+  /** How soon new bills tell something that paid work waits for. */
+  billsUrgency: () => Urgency;
+  /** The same for key budgets. */
+  budgetsUrgency: () => Urgency;
+};
+
+export type MoneyOptions<Call extends keyof ServiceClient> = {
+  client: Pick<ServiceClient, Call>;
+  settings: MoneySettings;
+  /** Bills or budgets were read. */
+  onRead: () => void;
+  onFailed: () => void;
   /** Default: nothing is collected. */
   collectMonth?: CollectMonth | undefined;
   clock: Clock;
@@ -72,18 +86,21 @@ const IDLE_MS = 1_000;
 const RETRY_MS = 5 * 60_000;
 
 /** Reads the bills of an account at an interval and sums them. */
-export function createAccountBills(options: AccountBillsOptions): MoneyReader<Spend> & { readonly reader: BillReader } {
+export function createAccountBills(
+  options: MoneyOptions<"listBills">,
+): MoneyReader<Spend> & { readonly reader: BillReader } {
   const { clock, settings } = options;
   const reader = createBillReader({ client: options.client, clock });
   const spend = createMoneyReader({
     ...options,
     what: "bills",
     dueInMs(agoMs, failed) {
-      if (!options.wanted()) return IDLE_MS;
-      const pauseMs = failed ? RETRY_MS : options.hurry?.() === true ? HURRY_MS : Number.POSITIVE_INFINITY;
-      return Math.min(pauseMs, settings().intervalMs) - agoMs;
+      if (!settings.wanted()) return IDLE_MS;
+      const pauseMs = failed ? RETRY_MS : settings.billsUrgency() === "None" ? Number.POSITIVE_INFINITY : HURRY_MS;
+      return Math.min(pauseMs, settings.billing().intervalMs) - agoMs;
     },
-    read: (signal) => readSpend({ reader, ...settings(), nowMs: clock.now(), collect: options.collectMonth, signal }),
+    read: (signal) =>
+      readSpend({ reader, ...settings.billing(), nowMs: clock.now(), collect: options.collectMonth, signal }),
   });
   return { ...spend, reader };
 }

@@ -5,7 +5,7 @@ import type { NamespaceCreated } from "../../../../src/controllers/billing/open-
 import type { Usage } from "../../../../src/controllers/billing/usage.ts";
 import { registerShowbackMetrics } from "../../../../src/operator/billing-metrics.ts";
 import { createAccountBills } from "../../../../src/provider/money/spend.ts";
-import { billOf, seconds } from "../../../support/bills.ts";
+import { billOf, moneySettings, seconds } from "../../../support/bills.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
 
@@ -38,8 +38,9 @@ function setUp(read: () => Promise<Usage[]>, namespaceCreated: NamespaceCreated 
     client: {
       listBills: async () => [billAt("2026-02-27", "5000"), billAt("2026-03-02", "10000"), billAt("2026-03-03", "7")],
     },
-    settings: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: 86_400_000 }),
-    wanted: () => true,
+    settings: moneySettings(),
+    onRead: () => {},
+    onFailed: () => {},
     collectMonth: (range, zone, signal) => estimates.collect({ account: ACCOUNT, settings: {}, zone, range }, signal),
     clock,
     log: silentLog,

@@ -1,6 +1,8 @@
 import { expect, it, onTestFinished } from "vitest";
-import { type BudgetReaderOptions, createBudgetReader } from "../../../../src/provider/money/account-money.ts";
+import { createBudgetReader } from "../../../../src/provider/money/account-money.ts";
 import type { KeyBudget } from "../../../../src/provider/money/money-records.ts";
+import type { MoneySettings } from "../../../../src/provider/money/spend.ts";
+import { moneySettings } from "../../../support/bills.ts";
 import { createFakeClock, START } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
 
@@ -19,7 +21,10 @@ const recurring = (used: bigint, periodEnd: number): KeyBudget => ({
   periodEnd: iso(periodEnd),
 });
 
-function follow(budgets: () => KeyBudget[], options: Partial<BudgetReaderOptions> = {}) {
+function follow(
+  budgets: () => KeyBudget[],
+  { onFailed = () => {}, ...settings }: Partial<MoneySettings> & { onFailed?: () => void } = {},
+) {
   const clock = createFakeClock();
   const reads: number[] = [];
   const reader = createBudgetReader({
@@ -29,14 +34,11 @@ function follow(budgets: () => KeyBudget[], options: Partial<BudgetReaderOptions
         return budgets();
       },
     },
-    memberID: () => "member-1",
-    intervalMs: () => HOUR_MS,
-    urgency: () => "None",
+    settings: moneySettings({ memberID: () => "member-1", ...settings }),
     clock,
     log: silentLog,
     onRead: () => {},
-    onFailed: () => {},
-    ...options,
+    onFailed,
   });
   reader.start();
   onTestFinished(() => reader.stop());
@@ -70,7 +72,7 @@ it.each([
   ["Waiting", 60_000],
   ["None", HOUR_MS],
 ] as const)("while what it is read for is %s, it is read every %s ms", async (urgency, every) => {
-  const { clock, reads } = follow(() => [recurring(0n, START + 90 * 24 * HOUR_MS)], { urgency: () => urgency });
+  const { clock, reads } = follow(() => [recurring(0n, START + 90 * 24 * HOUR_MS)], { budgetsUrgency: () => urgency });
   await clock.advance(3 * every + 1_000);
   expect(reads).toEqual([0, every, 2 * every, 3 * every]);
 });

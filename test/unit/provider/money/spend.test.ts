@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import type { Bill } from "../../../../src/provider/money/money-records.ts";
 import { createAccountBills } from "../../../../src/provider/money/spend.ts";
-import { billOf } from "../../../support/bills.ts";
+import { billOf, moneySettings } from "../../../support/bills.ts";
 import { createFakeClock, START } from "../../../support/fake-clock.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
 
@@ -15,8 +15,9 @@ async function spendOf(bills: readonly Bill[]) {
       listBills: async ({ startTime, endTime }) =>
         bills.filter((bill) => (bill.startTime ?? 0) >= startTime && (bill.startTime ?? 0) < endTime),
     },
-    settings: () => ({ intervalMs: 3_600_000, timeZone: "UTC", settleMs: DAY_SECONDS * 1000 }),
-    wanted: () => true,
+    settings: moneySettings(),
+    onRead: () => {},
+    onFailed: () => {},
     clock,
     log: silentLog,
   });
