@@ -1,17 +1,12 @@
-import type { Clock } from "../base/clock.ts";
 import type { Sanitizer } from "../base/sanitizer.ts";
-import type { CallEvent } from "./call-options.ts";
 import { readEndpoint } from "./endpoints/endpoint-memory.ts";
 import { type EndpointRecord, fromCurrent, fromEarlier } from "./endpoints/endpoint-record.ts";
 import { endpointLimits } from "./endpoints/limits.ts";
 import { ServiceError } from "./errors.ts";
-import type { Breaker } from "./http/breaker.ts";
-import { createCaller } from "./http/call.ts";
-import type { Gate } from "./http/gate.ts";
+import { type CallerOptions, createCaller } from "./http/call.ts";
 import type { CallOptions } from "./http/sending.ts";
-import type { Transport } from "./http/transport.ts";
 import { type Bill, billFrom, type KeyBudget, keyBudgetFrom } from "./money/money-records.ts";
-import type { DeleteOperation, Operation, PathOverrides } from "./operations.ts";
+import type { DeleteOperation, Operation } from "./operations.ts";
 import { type AudioSink, readSpeechBody } from "./speech/speech-body.ts";
 import { readSpeechStream } from "./speech/speech-stream.ts";
 import { taskResultFrom } from "./tasks/task-result.ts";
@@ -31,18 +26,9 @@ export type ListBillsInput = {
   productName?: string;
 };
 
-export type ServiceClientOptions = {
-  transport: Transport;
-  clock: Clock;
-  gate: Gate;
-  /** Default: none; every call is sent. */
-  breaker?: Breaker;
-  /** Account.spec.paths. */
-  paths?: PathOverrides;
+export type ServiceClientOptions = CallerOptions & {
   /** Account.spec.endpoints.deleteOperation. */
   deleteOperation?: DeleteOperation | undefined;
-  /** A call ended. */
-  onCall?: (event: CallEvent) => void;
 };
 
 function deletionOf({ method, path, idField }: DeleteOperation, endpointID: string) {

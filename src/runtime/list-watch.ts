@@ -25,12 +25,12 @@ export type ReflectorOptions<T extends KubeObject> = {
   resource: Resource;
   /** Only this namespace; undefined for all. */
   namespace?: string | undefined;
+  /** `labelSelector`, `fieldSelector`: what does not match is not seen; what stops matching is seen as deleted. */
   selector?: KubeQuery;
   sink: ReflectorSink<T>;
   clock: Clock;
   random: () => number;
   log: Logger;
-  onRelist?: () => void;
   /** Between the objects of a list and the events of a watch. Default: none. */
   slices?: Slices | undefined;
   /**

@@ -78,7 +78,6 @@ function step<T extends KubeObject>(
   signal: AbortSignal,
 ): Promise<Watched> {
   if (state.phase === "Watch") return watchOnce(options, state.resourceVersion, signal);
-  options.onRelist?.();
   return state.phase === "Stream" ? watchOnce(options, undefined, signal, latest) : listAll(options, latest, signal);
 }
 

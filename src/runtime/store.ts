@@ -1,12 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Logger } from "pino";
-import type { Clock } from "../base/clock.ts";
-import type { KubeClient, KubeQuery } from "../kube/client.ts";
-import type { RestoredError } from "../kube/etcd-history.ts";
 import type { Resource } from "../kube/resource.ts";
 import { isLaterVersion, type KubeObject, keyOf } from "../kube/types.ts";
+import type { ReflectorOptions } from "./list-watch.ts";
 import { runReflector } from "./reflector.ts";
-import type { Slices } from "./slices.ts";
 
 export type Change<T> =
   | { type: "Added"; object: T; initial: boolean }
@@ -157,25 +153,14 @@ export type Informer<T extends KubeObject> = {
   stopped(): Promise<void>;
 };
 
-export type InformerOptions<T extends KubeObject> = {
-  client: KubeClient;
-  resource: Resource;
+export type InformerOptions<T extends KubeObject> = Omit<ReflectorOptions<T>, "namespace" | "sink"> & {
   /** Watch only these; empty for all. Ignored for cluster-scoped kinds. */
   namespaces: readonly string[];
-  /** `labelSelector`, `fieldSelector`: what does not match is not seen; what stops matching is seen as deleted. */
-  selector?: KubeQuery;
   indexers?: Record<string, Indexer<T>>;
   /** Drops what nothing needs from an object before it is stored. */
   trim?: ((object: T) => void) | undefined;
   /** The object as it is stored. Default: as it is. */
   kept?: ((object: T) => T) | undefined;
-  clock: Clock;
-  random: () => number;
-  log: Logger;
-  /** Between the objects that are read. Default: none. */
-  slices?: Slices | undefined;
-  /** A list went back in time (reflector.ts): what the store holds is wrong from then on. */
-  onRestored?: ((error: RestoredError) => void) | undefined;
 };
 
 /** A store kept equal to a kind by one reflector a namespace. managedFields never reach the store. */

@@ -14,8 +14,7 @@ import type { OpenCreate } from "./memory.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
 import { notAppliedOf } from "./plan.ts";
 import { unconfirmedCreates, withCreate } from "./recreation.ts";
-import type { Written } from "./status.ts";
-import { type Decision, LOOK_AGAIN_MS, recordOf, type Step } from "./step.ts";
+import { type Decision, LOOK_AGAIN_MS, recordOf, type Step, type Written } from "./step.ts";
 
 /** After a refusal that only you can end. */
 export const REFUSAL_RETRY_MS = 10 * 60_000;

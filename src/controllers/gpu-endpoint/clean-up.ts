@@ -1,24 +1,16 @@
-import {
-  type DriftField,
-  driftFields,
-  type GpuEndpoint,
-  type GpuEndpointStatus,
-} from "../../api/v1alpha1/gpu-endpoint.ts";
+import { type DriftField, driftFields, type GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import { mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
-import type { ReconcileContext } from "../../runtime/controller.ts";
-import type { AccountHandle } from "../account/registry.ts";
-import type { ControllerDeps } from "../controller-deps.ts";
 import { updateEndpoint } from "./apply.ts";
 import { desiredEndpoint } from "./desired.ts";
 import { withIgnored } from "./fields.ts";
-import type { OpenCreate, SentCleanUp } from "./memory.ts";
+import type { SentCleanUp } from "./memory.ts";
 import { completed } from "./observe.ts";
 import { LOOKUP_MS } from "./plan.ts";
 import { isSeenByNoKey, madeWithOtherKey, noneShown } from "./recreation.ts";
-import type { WriteChecks } from "./step.ts";
+import type { Step } from "./step.ts";
 
 /** How a step of the clean-up ended. */
 export type CleanedUp =
@@ -29,18 +21,12 @@ export type CleanedUp =
   /** A user must act. */
   | { kind: "Blocked"; reason: "DeleteNotConfigured" | "RemoteRefused" | "RemoteMissing"; message: string };
 
-type CleanUpInput = {
-  shared: ControllerDeps;
-  account: AccountHandle;
-  endpoint: GpuEndpoint;
+type CleanUpInput = Pick<Step, "shared" | "account" | "endpoint" | "entry" | "checks" | "context"> & {
   endpointID: string;
-  entry: OpenCreate | undefined;
   /** Writes `status.deletion`. Without an object there is no status, and nothing is written. */
   recordDeletion: (deletion: Deletion) => Promise<void>;
   /** What this process sent. */
   sent: SentCleanUp;
-  checks: WriteChecks;
-  context: ReconcileContext;
 };
 
 /** `status.deletion`: which key showed the endpoint right before the deletion was sent. */

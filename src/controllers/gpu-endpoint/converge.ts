@@ -18,8 +18,7 @@ import { createdBy } from "./memory.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
 import { isOurCreate, MAX_ROUNDS, planEndpoint } from "./plan.ts";
 import { isSeenByNoKey, unconfirmedCreates } from "./recreation.ts";
-import type { Written } from "./status.ts";
-import { type Decision, LOOK_AGAIN_MS, recordOf, type Step } from "./step.ts";
+import { type Decision, LOOK_AGAIN_MS, recordOf, type Step, type Written } from "./step.ts";
 
 const WRITES = { createEndpoint: true, updateEndpoint: true };
 /** The object is reconciled when the other one goes; this delay covers what else frees the endpoint. */

@@ -4,7 +4,6 @@ import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts
 import { isServing, readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
 import type { AccountHandle } from "../account/registry.ts";
-import type { ControllerDeps } from "../controller-deps.ts";
 import { reconcileRequestOf } from "../reconciler.ts";
 import type { Claims } from "./claims.ts";
 import { appNameOf, desiredEndpoint } from "./desired.ts";
@@ -12,17 +11,12 @@ import type { Binding } from "./facts.ts";
 import { createdBy, type OpenCreate } from "./memory.ts";
 import { isOurCreate, LOOKUP_MS } from "./plan.ts";
 import { acceptedWithoutID, notShownToKey } from "./recreation.ts";
+import type { Step } from "./step.ts";
 
 /** After a write, single reads follow the endpoint until it settles, for at most this time. Then the list suffices. */
 export const SETTLE_MS = 5 * 60_000;
 
-type BindingFacts = {
-  endpoint: GpuEndpoint;
-  account: AccountHandle;
-  /** The create of this object whose outcome the status does not show. */
-  entry: OpenCreate | undefined;
-  /** How long its outcome has been unknown here. */
-  unknownForMs: number;
+type BindingFacts = Pick<Step, "endpoint" | "account" | "entry" | "unknownForMs"> & {
   appName: string;
   now: number;
   /** Whether the create of this object, sent at `sentAt` (ms since the epoch), can have made the endpoint. Default: it can. */
@@ -174,14 +168,8 @@ export type LostCreate =
   /** The endpoint may run where the current key does not see it: a user must act. */
   | { kind: "NotShown"; message: string };
 
-type LostCreateInput = {
-  endpoint: GpuEndpoint;
-  entry: OpenCreate | undefined;
-  /** How long its outcome has been unknown here. */
-  unknownForMs: number;
+type LostCreateInput = Pick<Step, "shared" | "account" | "endpoint" | "entry" | "unknownForMs"> & {
   context: Pick<ReconcileContext, "signal">;
-  shared: ControllerDeps;
-  account: AccountHandle;
   claims: Pick<Claims, "belongsToAnother">;
 };
 

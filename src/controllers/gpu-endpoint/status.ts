@@ -17,25 +17,11 @@ import {
   synced,
 } from "./conditions.ts";
 import { isSettling } from "./observe.ts";
+import type { RequestTimes, Written } from "./step.ts";
 
 /** Longest texts of the service in the status, in characters (gpu-endpoint-status.ts). */
 const REMOTE_TEXT = { status: 256, error: 4096, message: 8192, image: 511 };
 const DRIFT_TEXT = 4096;
-
-export type Written = Pick<
-  GpuEndpointStatus,
-  | "endpointID"
-  | "appName"
-  | "submission"
-  | "unconfirmedCreates"
-  | "appliedGeneration"
-  | "appliedReferencesHash"
-  | "lastAppliedTime"
-> & {
-  account?: GpuEndpointStatus["account"];
-  /** Of the request that this reconcile sent, or found to be accepted: `status.lastChange` shows it. */
-  request?: RequestTimes;
-};
 
 type StatusUpdate = {
   written: Partial<Written>;
@@ -204,9 +190,6 @@ export function pausedStatus(endpoint: GpuEndpoint, now: number): GpuEndpointSta
 }
 
 type LastChange = GpuEndpointStatus["lastChange"];
-
-/** When a create or update was sent, and when the service accepted it. RFC 3339 with milliseconds. */
-export type RequestTimes = { sentTime: string; acceptedTime: string };
 
 /**
  * `status.lastChange` after a reconcile. Each time is set once per generation: later drift and outages do not move it. Pure.

@@ -1,4 +1,4 @@
-import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Sanitizer } from "../../base/sanitizer.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
@@ -10,7 +10,6 @@ import type { Attempts } from "./attempts.ts";
 import type { Claims } from "./claims.ts";
 import type { Binding, Plan } from "./facts.ts";
 import type { EndpointMemories, OpenCreate } from "./memory.ts";
-import type { Written } from "./status.ts";
 
 /** A create may show, or a settling endpoint may serve, at any moment. */
 export const LOOK_AGAIN_MS = 2_000;
@@ -21,6 +20,7 @@ export type Step = {
   kind: Kind<GpuEndpoint>;
   endpoint: GpuEndpoint;
   account: AccountHandle;
+  /** The create of this object whose outcome the status does not show. */
   entry: OpenCreate | undefined;
   /** How long its outcome has been unknown here. */
   unknownForMs: number;
@@ -31,6 +31,24 @@ export type Step = {
   requested: boolean;
   left: Left;
   context: ReconcileContext;
+};
+
+/** When a create or update was sent, and when the service accepted it. RFC 3339 with milliseconds. */
+export type RequestTimes = { sentTime: string; acceptedTime: string };
+
+export type Written = Pick<
+  GpuEndpointStatus,
+  | "endpointID"
+  | "appName"
+  | "submission"
+  | "unconfirmedCreates"
+  | "appliedGeneration"
+  | "appliedReferencesHash"
+  | "lastAppliedTime"
+> & {
+  account?: GpuEndpointStatus["account"];
+  /** Of the request that this reconcile sent, or found to be accepted: `status.lastChange` shows it. */
+  request?: RequestTimes;
 };
 
 /** What a step leaves for the status. */

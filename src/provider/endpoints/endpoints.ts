@@ -1,5 +1,3 @@
-import type { Logger } from "pino";
-import type { Clock } from "../../base/clock.ts";
 import type { SendOptions } from "../call-options.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
@@ -8,38 +6,21 @@ import { createBody, hiddenValues, updateBody } from "./body.ts";
 import { type EndpointRecord, withDetails } from "./endpoint-record.ts";
 import type { EndpointLimits } from "./limits.ts";
 import { endpointPages, type Generation } from "./pages.ts";
-import type { AccountRecords } from "./record-budget.ts";
-import { createEndpointSweep, type EndpointSweep } from "./sweep.ts";
+import { createEndpointSweep, type EndpointSweep, type EndpointSweepOptions } from "./sweep.ts";
 
-export type EndpointSettings = {
-  /** Which generation of the list and read operations is used. Create and update exist in one generation only. */
-  generation: Generation;
-  /** Endpoints per page, 1 to 1000. */
-  pageSize: number;
-  /** How often the list is read. */
-  intervalMs: number;
-  /** Whether the list is needed: false makes no call. */
-  wanted: () => boolean;
+export type EndpointSettings = Pick<
+  EndpointSweepOptions,
+  "generation" | "pageSize" | "intervalMs" | "wanted" | "expected"
+> & {
   /** Whether `details` are needed: false makes no call for them. */
   detailsWanted: () => boolean;
-  /** How many endpoints are known to exist: the limits of a list grow with them. */
-  expected: () => number;
 };
 
-export type EndpointsOptions = {
-  client: ServiceClient;
-  settings: EndpointSettings;
-  /** An endpoint is new, changed, gone, or missing in a list for the first time. */
-  onChange: (id: string, appName: string) => void;
-  /** A list is complete. Default: nothing. */
-  onListed?: (() => void) | undefined;
-  /** The list failed. */
-  onError: (error: unknown) => void;
-  /** Memory for the records of all accounts. Default: a budget of each list alone. */
-  records?: AccountRecords | undefined;
-  clock: Clock;
-  log: Logger;
-};
+/** `onChange`: also for an endpoint that is missing in a list for the first time. */
+export type EndpointsOptions = Pick<
+  EndpointSweepOptions,
+  "onChange" | "onListed" | "onError" | "records" | "clock" | "log"
+> & { client: ServiceClient; settings: EndpointSettings };
 
 export type EndpointsService = Endpoints & {
   /** Reads the parameter limits, which `limits` then returns. */

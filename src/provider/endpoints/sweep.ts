@@ -30,8 +30,11 @@ export type EndpointSweep = EndpointObserver & {
 
 export type EndpointSweepOptions = {
   client: Pick<ServiceClient, "listEndpoints" | "listEndpointsEarlier">;
+  /** Which generation of the list and read operations is used. Create and update exist in one generation only. */
   generation: Generation;
+  /** Endpoints per page, 1 to 1000. */
   pageSize: number;
+  /** How often the list is read. */
   intervalMs: number;
   clock: Clock;
   log: Logger;

@@ -21,6 +21,7 @@ type CallRequest = {
 
 type WithAnswer<A, R> = AnswerRules<A, R> & Required<Pick<AnswerRules<A, R>, "answer">>;
 
+/** `paths`: Account.spec.paths. */
 export type CallerOptions = SendingOptions & { transport: Transport; paths?: PathOverrides };
 
 type Prepared = Pick<TransportRequest, "method" | "path" | "body">;

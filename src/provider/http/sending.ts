@@ -21,7 +21,9 @@ export type Sending = {
 export type SendingOptions = {
   clock: Clock;
   gate: Gate;
+  /** Default: none; every call is sent. */
   breaker?: Breaker | undefined;
+  /** A call ended. */
   onCall?: ((event: CallEvent) => void) | undefined;
 };
 
