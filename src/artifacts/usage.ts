@@ -1,10 +1,4 @@
-import type { ArtifactStoreHandle, Backend } from "./types.ts";
-
-/** How much a store has: what was measured, and what was stored since. */
-export type StoreUsage = Pick<ArtifactStoreHandle, "measure" | "full"> & {
-  /** So many bytes were stored. */
-  add(bytes: number): void;
-};
+import type { Backend } from "./types.ts";
 
 export type UsageOptions = {
   limits: () => { maxStoreBytes?: number | undefined };
@@ -12,7 +6,8 @@ export type UsageOptions = {
   onFull?: () => void;
 };
 
-export function createUsage(backend: Pick<Backend, "usage">, { limits, onFull }: UsageOptions): StoreUsage {
+/** How much a store has: what was measured, and what was stored since. */
+export function createUsage(backend: Pick<Backend, "usage">, { limits, onFull }: UsageOptions) {
   let measured: number | undefined;
   let since = 0;
 
@@ -24,7 +19,7 @@ export function createUsage(backend: Pick<Backend, "usage">, { limits, onFull }:
 
   return {
     full,
-    async measure(signal) {
+    async measure(signal: AbortSignal): Promise<void> {
       const { maxStoreBytes } = limits();
       if (maxStoreBytes === undefined) {
         measured = undefined;
@@ -34,7 +29,8 @@ export function createUsage(backend: Pick<Backend, "usage">, { limits, onFull }:
       measured = await backend.usage(maxStoreBytes, signal);
       since -= before; // what is stored while the store is measured may count twice until the next time
     },
-    add(bytes) {
+    /** So many bytes were stored. */
+    add(bytes: number): void {
       const was = full();
       since += bytes;
       if (was === undefined && full() !== undefined) onFull?.();

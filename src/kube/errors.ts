@@ -31,22 +31,25 @@ function pauseOf(seconds: number): number | undefined {
 
 /** Reads an error answer; `what` names the request, e.g. `PATCH gpuendpoints/a`. */
 export function errorFromAnswer(what: string, status: number, body: string, retryAfter?: string | null): KubeError {
-  const parsed = parseStatus(body);
-  const seconds = Number(retryAfter ?? parsed?.details?.retryAfterSeconds ?? Number.NaN);
-  return new KubeError(`${what}: ${parsed?.message ?? (body.slice(0, 200) || `HTTP ${status}`)}`, {
-    status: parsed?.code ?? status,
-    reason: parsed?.reason ?? "",
-    retryAfterMs: pauseOf(seconds),
-  });
+  return errorOf(
+    what,
+    { code: status, message: body.slice(0, 200) || `HTTP ${status}`, ...parseStatus(body) },
+    retryAfter,
+  );
 }
 
 /** An ERROR event of a watch, as an error. */
 export function errorFromEvent(what: string, status: KubeStatus): KubeError {
-  return new KubeError(`${what}: ${status.message ?? "the watch ended with an error"}`, {
-    status: status.code ?? 500,
-    reason: status.reason ?? "",
-    retryAfterMs: pauseOf(status.details?.retryAfterSeconds ?? Number.NaN),
-  });
+  return errorOf(what, { code: 500, message: "the watch ended with an error", ...status });
+}
+
+function errorOf(
+  what: string,
+  { code = 0, reason, message, details }: KubeStatus,
+  retryAfter?: string | null,
+): KubeError {
+  const seconds = Number(retryAfter ?? details?.retryAfterSeconds ?? Number.NaN);
+  return new KubeError(`${what}: ${message}`, { status: code, reason: reason ?? "", retryAfterMs: pauseOf(seconds) });
 }
 
 function parseStatus(body: string): KubeStatus | undefined {

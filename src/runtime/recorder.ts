@@ -150,27 +150,16 @@ function cutToBytes(text: string, limit: number): string {
 /** An event that was sent, and how often it happened since. */
 export type Series = { name: string; namespace: string; count: number };
 
-/**
- * What was sent lately. The same event again counts up its series. Each object has 25 events at once, and then one in five
- * minutes (client-go's spam filter). What is too old to matter is forgotten once a minute.
- */
-export type EventMemory = {
-  /** The series of an event that happened in the last six minutes, counted up; undefined: it is a new event. */
-  countUp(key: string): Series | undefined;
-  /** Whether the object may have another event, which counts. */
-  allows(uid: string): boolean;
-  begin(key: string, event: { name: string; namespace: string }): void;
-  forget(key: string): void;
-  /** Number of series and objects that are remembered. */
-  size(): number;
-};
-
 const SERIES_MS = 6 * 60_000;
 const BURST = 25;
 const REFILL_MS = 5 * 60_000;
 const FORGET_EVERY_MS = 60_000;
 
-export function createEventMemory(clock: Pick<Clock, "monotonic">): EventMemory {
+/**
+ * What was sent lately. The same event again counts up its series. Each object has 25 events at once, and then one in five
+ * minutes (client-go's spam filter). What is too old to matter is forgotten once a minute.
+ */
+export function createEventMemory(clock: Pick<Clock, "monotonic">) {
   const series = new Map<string, Series & { lastSeen: number }>();
   const buckets = new Map<string, Bucket>();
   let forgottenAt = clock.monotonic();
@@ -183,7 +172,8 @@ export function createEventMemory(clock: Pick<Clock, "monotonic">): EventMemory 
   }
 
   return {
-    countUp(key) {
+    /** The series of an event that happened in the last six minutes, counted up; undefined: it is a new event. */
+    countUp(key: string): Series | undefined {
       const now = clock.monotonic();
       forgetOld(now);
       const known = series.get(key);
@@ -192,7 +182,8 @@ export function createEventMemory(clock: Pick<Clock, "monotonic">): EventMemory 
       known.lastSeen = now;
       return known;
     },
-    allows(uid) {
+    /** Whether the object may have another event, which counts. */
+    allows(uid: string): boolean {
       const now = clock.monotonic();
       const bucket = buckets.get(uid) ?? createBucket(1 / REFILL_MS, BURST, BURST, now);
       buckets.set(uid, bucket);
@@ -200,8 +191,11 @@ export function createEventMemory(clock: Pick<Clock, "monotonic">): EventMemory 
       takeToken(bucket, now);
       return true;
     },
-    begin: (key, event) => void series.set(key, { ...event, count: 1, lastSeen: clock.monotonic() }),
-    forget: (key) => void series.delete(key),
+    begin(key: string, event: { name: string; namespace: string }): void {
+      series.set(key, { ...event, count: 1, lastSeen: clock.monotonic() });
+    },
+    forget: (key: string) => void series.delete(key),
+    /** Number of series and objects that are remembered. */
     size: () => series.size + buckets.size,
   };
 }

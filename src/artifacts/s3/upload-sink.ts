@@ -103,20 +103,10 @@ async function cleanUp(
   });
 }
 
-/** Collects bytes up to a limit; grows as needed and is used again, so that short streams stay small. */
-export type PartBuffer = {
-  room(): number;
-  size(): number;
-  /** Takes what fits and returns the rest. */
-  take(chunk: Uint8Array): Uint8Array;
-  /** What was taken, valid until `clear`. */
-  bytes(): Uint8Array;
-  clear(): void;
-};
-
 const FIRST_BYTES = 64 * 1024;
 
-export function createPartBuffer(limit: number): PartBuffer {
+/** Collects bytes up to a limit; grows as needed and is used again, so that short streams stay small. */
+export function createPartBuffer(limit: number) {
   let buffer = Buffer.alloc(0);
   let size = 0;
 
@@ -130,13 +120,15 @@ export function createPartBuffer(limit: number): PartBuffer {
   return {
     room: () => limit - size,
     size: () => size,
-    take(chunk) {
+    /** Takes what fits and returns the rest. */
+    take(chunk: Uint8Array): Uint8Array {
       const taken = Math.min(chunk.length, limit - size);
       grow(size + taken);
       buffer.set(chunk.subarray(0, taken), size);
       size += taken;
       return chunk.subarray(taken);
     },
+    /** What was taken, valid until `clear`. */
     bytes: () => buffer.subarray(0, size),
     clear: () => {
       size = 0;

@@ -75,26 +75,12 @@ function blockOf(
   return { reason: "Retrying", message, stalled: false };
 }
 
-/** The URLs of one run of a copy. */
-type FreshURLs = {
-  /** The results with what is known of them by now. */
-  readonly results: JobResult[];
-  /** The URL to copy a result from. Undefined: it is stored, or has none. */
-  first(index: number): Promise<string | undefined>;
-  /** Another URL after the copy from one has failed. @throws the error of the copy when there is none */
-  instead(index: number, failed: string, error: unknown): Promise<string>;
-  /** The result has a copy now. */
-  stored(index: number, artifact: NonNullable<JobResult["artifact"]>): void;
-  /** Why the task gave no other URL. */
-  problem(): string | undefined;
-};
-
-/** Asks the task once in a run: before the copy when a URL has expired, or when the source refuses it. */
+/** The URLs of one run of a copy. Asks the task once in a run: before the copy when a URL has expired, or when the source refuses it. */
 function createFreshURLs(
   known: readonly JobResult[],
   { refresh, clock }: Pick<CopyRoute, "refresh" | "clock">,
   signal: AbortSignal,
-): FreshURLs {
+) {
   const results = [...known];
   let asked = false;
   let problem: string | undefined;
@@ -116,18 +102,23 @@ function createFreshURLs(
   }
 
   return {
+    /** The results with what is known of them by now. */
     results,
+    /** Why the task gave no other URL. */
     problem: () => problem,
-    stored(index, artifact) {
+    /** The result has a copy now. */
+    stored(index: number, artifact: NonNullable<JobResult["artifact"]>): void {
       const result = results[index];
       if (result !== undefined) results[index] = { ...result, artifact };
     },
-    async first(index) {
+    /** The URL to copy a result from. Undefined: it is stored, or has none. */
+    async first(index: number): Promise<string | undefined> {
       const { artifact, expiresAt } = results[index] ?? {};
       if (artifact === undefined && expiresAt !== undefined && Date.parse(expiresAt) <= clock.now()) await ask();
       return artifact === undefined ? sourceOf(results[index]) : undefined;
     },
-    async instead(index, failed, error) {
+    /** Another URL after the copy from one has failed. @throws the error of the copy when there is none */
+    async instead(index: number, failed: string, error: unknown): Promise<string> {
       if (!isRefused(error)) throw error;
       await ask();
       const fresh = sourceOf(results[index]);

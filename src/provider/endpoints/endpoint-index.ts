@@ -145,27 +145,20 @@ function forgetAbsent(records: IndexState["records"], missed: IndexState["missed
 /** Records by ID and by app name. */
 function createNamedRecords() {
   const records = new Map<string, EndpointRecord>();
-  const idsByAppName = new Map<string, string>();
-  /** All IDs of an app name that a service has accepted more than once. */
-  const namesakes = new Map<string, Set<string>>();
+  /** A service can accept an app name more than once. */
+  const idsByAppName = new Map<string, string[]>();
   /** Of all records. */
   let weight = 0;
 
   function name({ appName, id }: EndpointRecord): void {
-    const other = idsByAppName.get(appName);
-    idsByAppName.set(appName, id);
-    if (other !== undefined && other !== id) {
-      namesakes.set(appName, (namesakes.get(appName) ?? new Set([other])).add(id));
-    }
+    const ids = idsByAppName.get(appName) ?? [];
+    if (!ids.includes(id)) idsByAppName.set(appName, [...ids, id]);
   }
 
   function unname(appName: string, id: string): void {
-    const others = namesakes.get(appName) ?? new Set();
-    others.delete(id);
-    if (others.size <= 1) namesakes.delete(appName);
-    const [other] = others;
-    if (other !== undefined) idsByAppName.set(appName, other);
-    else if (idsByAppName.get(appName) === id) idsByAppName.delete(appName);
+    const others = (idsByAppName.get(appName) ?? []).filter((other) => other !== id);
+    if (others.length > 0) idsByAppName.set(appName, others);
+    else idsByAppName.delete(appName);
   }
 
   return {
@@ -175,11 +168,7 @@ function createNamedRecords() {
     values: () => records.values(),
     size: () => records.size,
     weight: () => weight,
-    named(appName: string): EndpointRecord[] {
-      const only = idsByAppName.get(appName);
-      const ids = namesakes.get(appName) ?? (only === undefined ? [] : [only]);
-      return [...ids].flatMap((id) => records.get(id) ?? []);
-    },
+    named: (appName: string) => (idsByAppName.get(appName) ?? []).flatMap((id) => records.get(id) ?? []),
     /** Returns whether the record is new or changed. */
     put(record: EndpointRecord): boolean {
       const previous = records.get(record.id);

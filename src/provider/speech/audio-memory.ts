@@ -1,28 +1,16 @@
 import { createHash, type Hash } from "node:crypto";
 
-/** Knows all audio of a stream by the hashes of its blocks, so that a repetition is found whatever its length. */
-export type AudioMemory = {
-  bytes(): number;
-  add(audio: Uint8Array): void;
-  /** Compares other audio with this one, from the beginning. Nothing may be added meanwhile. */
-  compare(): AudioComparison;
-};
-
-export type AudioComparison = {
-  /** Takes the next bytes. Whether all that were taken equal the beginning of the audio; what goes beyond its end is not compared. */
-  matches(audio: Uint8Array): boolean;
-};
-
 const BLOCK_BYTES = 64 * 1024;
 
-export function createAudioMemory(): AudioMemory {
+/** Knows all audio of a stream by the hashes of its blocks, so that a repetition is found whatever its length. */
+export function createAudioMemory() {
   const blocks: string[] = [];
   let last = newHash();
   let size = 0;
 
   return {
     bytes: () => size,
-    add(audio) {
+    add(audio: Uint8Array): void {
       for (let rest = audio; rest.length > 0; ) {
         const piece = rest.subarray(0, BLOCK_BYTES - (size % BLOCK_BYTES));
         last.update(piece);
@@ -33,11 +21,13 @@ export function createAudioMemory(): AudioMemory {
         last = newHash();
       }
     },
+    /** Compares other audio with this one, from the beginning. Nothing may be added meanwhile. */
     compare() {
       let hash = newHash();
       let at = 0;
       return {
-        matches(audio) {
+        /** Takes the next bytes. Whether all that were taken equal the beginning of the audio; what goes beyond its end is not compared. */
+        matches(audio: Uint8Array): boolean {
           for (let rest = audio; rest.length > 0 && at < size; ) {
             const piece = rest.subarray(0, Math.min(BLOCK_BYTES - (at % BLOCK_BYTES), size - at));
             hash.update(piece);

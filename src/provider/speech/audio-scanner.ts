@@ -1,16 +1,3 @@
-/**
- * Scans one JSON object as its bytes arrive, and separates the value of its field `audio` from the rest. So a response
- * with hours of audio needs no more memory than a short one.
- */
-export type AudioScanner = {
-  /** Takes the next bytes. Returns those of the value of `audio`, as they are spelled in the JSON string. */
-  push(chunk: Uint8Array): Uint8Array;
-  /** The object with `value` in place of what the string `audio` had. */
-  envelope(value: string): string;
-  /** Length of everything but the audio. */
-  envelopeBytes(): number;
-};
-
 type ScanState = "Between" | "Text" | "Audio";
 
 const QUOTE = 0x22;
@@ -21,7 +8,11 @@ const OPENING = [0x7b, 0x5b];
 const CLOSING = [0x7d, 0x5d];
 const NOTHING = new Uint8Array(0);
 
-export function createAudioScanner(): AudioScanner {
+/**
+ * Scans one JSON object as its bytes arrive, and separates the value of its field `audio` from the rest. So a response with hours of audio
+ * needs no more memory than a short one.
+ */
+export function createAudioScanner() {
   const before: Buffer[] = [];
   const after: Buffer[] = [];
   let rest = before;
@@ -63,7 +54,8 @@ export function createAudioScanner(): AudioScanner {
   }
 
   return {
-    push(chunk) {
+    /** Takes the next bytes. Returns those of the value of `audio`, as they are spelled in the JSON string. */
+    push(chunk: Uint8Array): Uint8Array {
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
       let at = 0;
       if (!inAudio()) {
@@ -82,7 +74,10 @@ export function createAudioScanner(): AudioScanner {
       keep(left);
       return value.subarray(0, end);
     },
-    envelope: (value) => `${Buffer.concat(before).toString("utf8")}${value}${Buffer.concat(after).toString("utf8")}`,
+    /** The object with `value` in place of what the string `audio` had. */
+    envelope: (value: string) =>
+      `${Buffer.concat(before).toString("utf8")}${value}${Buffer.concat(after).toString("utf8")}`,
+    /** Length of everything but the audio. */
     envelopeBytes: () => size,
   };
 }
@@ -106,17 +101,11 @@ function endOfText(bytes: Buffer, escaped: boolean): { end: number; escapes: boo
 }
 
 /** Decodes hex that arrives in pieces of any length. */
-export type HexDecoder = {
-  /** The bytes that are complete by now. `isHex` false: what follows them is not hex. */
-  push(text: Uint8Array): { bytes: Buffer; isHex: boolean };
-  /** Whether the text had whole bytes only. */
-  whole(): boolean;
-};
-
-export function createHexDecoder(): HexDecoder {
+export function createHexDecoder() {
   let half = "";
   return {
-    push(text) {
+    /** The bytes that are complete by now. `isHex` false: what follows them is not hex. */
+    push(text: Uint8Array): { bytes: Buffer; isHex: boolean } {
       const digits = half + Buffer.from(text.buffer, text.byteOffset, text.length).toString("latin1");
       const bytes = Buffer.from(digits, "hex"); // up to the first pair that is not hex
       half = digits.slice(bytes.length * 2);
@@ -124,6 +113,7 @@ export function createHexDecoder(): HexDecoder {
       if (!isHex) half = "";
       return { bytes, isHex };
     },
+    /** Whether the text had whole bytes only. */
     whole: () => half === "",
   };
 }
