@@ -2,7 +2,7 @@ import { getCondition } from "../api/v1alpha1/conditions.ts";
 import type { JobPhase, PhaseStart } from "../api/v1alpha1/job.ts";
 import type { Condition, KubeObject } from "../kube/types.ts";
 import { type Attributes, attributesOf, type Span } from "./span.ts";
-import { parentOf, spanIdOf, traceIdOf } from "./trace-context.ts";
+import { rootSpan, spanIdOf } from "./trace-context.ts";
 
 export type TracedJob = KubeObject<
   unknown,
@@ -63,30 +63,14 @@ export function endOf({ status }: TracedJob): number | undefined {
 export function jobSpans(job: TracedJob, { kind, attributes, deletedAtMs }: JobTrace): Span[] {
   const endMs = hasEnded(job) ? endOf(job) : deletedAtMs;
   if (endMs === undefined) return [];
-  const { metadata, status } = job;
+  const { status } = job;
   const intervals = intervalsOf(job, endMs);
   const startMs = intervals[0]?.startMs ?? Math.min(createdAt(job), endMs);
   const outcome = hasEnded(job) ? status?.phase : "Deleted";
   const reason = getCondition(status?.conditions, "Failed")?.reason;
+  const own = { "mooring.outcome": outcome, "mooring.reason": reason, "mooring.attempts": status?.attempts };
   const root: Span = {
-    name: kind,
-    traceID: traceIdOf(job),
-    spanID: spanIdOf(job, "root"),
-    parentSpanID: parentOf(job)?.spanID,
-    startMs,
-    endMs,
-    attributes: {
-      ...attributes,
-      ...attributesOf({
-        "k8s.namespace.name": metadata.namespace,
-        "mooring.kind": kind,
-        "mooring.name": metadata.name,
-        "mooring.uid": metadata.uid,
-        "mooring.outcome": outcome,
-        "mooring.reason": reason,
-        "mooring.attempts": status?.attempts,
-      }),
-    },
+    ...rootSpan(job, kind, { startMs, endMs }, { ...attributes, ...own }),
     failure: outcome === "Failed" ? (reason ?? "Failed") : undefined,
   };
   const attempts = attemptsOf(job, root, intervals);

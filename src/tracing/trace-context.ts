@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { ANNOTATIONS } from "../api/v1alpha1/meta.ts";
 import type { KubeObject } from "../kube/types.ts";
+import { attributesOf, type Span } from "./span.ts";
 
 /** The parent of a trace (W3C Trace Context). */
 export type Traceparent = { traceID: string; spanID: string; sampled: boolean };
@@ -44,6 +45,24 @@ export function spanIdOf(object: KubeObject, path: string): string {
 function identityOf({ metadata, status }: KubeObject): string {
   const generation = changedGeneration(status);
   return generation === undefined ? `${metadata.uid}` : `${metadata.uid}/${generation}`;
+}
+
+/** The span of a whole trace. `more`: attributes besides those of every object. */
+export function rootSpan(
+  object: KubeObject,
+  name: string,
+  times: Pick<Span, "startMs" | "endMs">,
+  more: Parameters<typeof attributesOf>[0],
+): Span {
+  const { metadata } = object;
+  const own = {
+    "k8s.namespace.name": metadata.namespace,
+    "mooring.kind": name,
+    "mooring.name": metadata.name,
+    "mooring.uid": metadata.uid,
+  };
+  const ids = { traceID: traceIdOf(object), spanID: spanIdOf(object, "root"), parentSpanID: parentOf(object)?.spanID };
+  return { name, ...ids, ...times, attributes: attributesOf({ ...own, ...more }) };
 }
 
 function changedGeneration(status: unknown): unknown {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type CutOff, endpointSpans, type TracedChange } from "../../../src/tracing/endpoint-spans.ts";
+import { type CutOff, endpointSpans, type TracedChange } from "../../../src/tracing/trace-source.ts";
 import { endpointOf } from "../../support/endpoints.ts";
 import { expectWellFormed, treeOf } from "../../support/spans.ts";
 

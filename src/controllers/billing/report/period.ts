@@ -3,6 +3,7 @@ import { isTrue } from "../../../api/v1alpha1/conditions.ts";
 import { rfc3339 } from "../../../base/clock.ts";
 import { billsBegin, type TimeRange } from "../../../provider/money/ranges.ts";
 import type { TimeZone } from "../../../provider/money/time-zone.ts";
+import { rememberDays } from "../split.ts";
 
 /** What of the period can be asked for now. */
 export type ReportPeriod =
@@ -76,24 +77,11 @@ function seconds(time: string): number {
   return Math.floor(Date.parse(time) / 1000);
 }
 
-/** Every offset from UTC is a multiple of it, seconds. */
-const QUARTER = 15 * 60;
-
 /**
  * The day of a bill by the start of its period (Unix seconds), as 2026-11-22. A bill that begins outside the range counts at the nearest
  * day of the range.
  */
 export function datesIn(zone: TimeZone, { startTime, endTime }: TimeRange): (unixSeconds: number) => string {
-  const known = new Map<number, string>();
-  return (unixSeconds) => {
-    const time = Math.min(Math.max(unixSeconds, startTime), endTime - 1);
-    const slot = Math.floor(time / QUARTER);
-    let date = known.get(slot);
-    if (date === undefined) {
-      const { year, month, day } = zone.dayOf(time);
-      date = [year, month, day].map((part) => String(part).padStart(2, "0")).join("-");
-      known.set(slot, date);
-    }
-    return date;
-  };
+  const dayOf = rememberDays(zone);
+  return (unixSeconds) => dayOf(Math.min(Math.max(unixSeconds, startTime), endTime - 1));
 }
