@@ -29,6 +29,11 @@ const contentOf = (id: string) => Array.from({ length: PIECES }, (_, i) => `${i}
 /** Two writers fill the share of a namespace. */
 const BUFFER_BYTES = 32 * 1024 * 1024;
 
+/** Every part has its place, as in a store: a process that woke up and writes what it was about to does not move the others. */
+function written(text: string, at: number, part: string): string {
+  return text.slice(0, at) + part + text.slice(at + part.length);
+}
+
 export function createBucket({ expiresAt, now, judge }: Sources): Bucket {
   const objects = new Map<string, StoredArtifact & { identity: string | undefined }>();
   const uploads = new Map<string, Upload>();
@@ -56,19 +61,28 @@ export function createBucket({ expiresAt, now, judge }: Sources): Bucket {
       });
     }
 
-    function sinkOf(key: string, upload: Upload, signal: AbortSignal): Sink {
+    function sinkOf(key: string, upload: Upload, signal: AbortSignal, stored = ""): Sink {
       const sink = {};
+      let own = stored;
       const inParallel = [...sinks.values()].some((one) => one.identity === identity && one.key === key);
       if (inParallel) judge.violated("CopiedWhole", `${identity} writes ${key} twice at the same time`);
       sinks.set(sink, { identity, key, time });
       return {
-        stored: () => upload.text.length,
+        stored: () => own.length,
         async write(chunk) {
           const text = Buffer.from(chunk).toString("latin1");
-          await ask(signal, () => (upload.text += text), "StoreUnreachable");
+          await ask(
+            signal,
+            () => {
+              upload.text = written(upload.text, own.length, text);
+              own += text;
+            },
+            "StoreUnreachable",
+          );
         },
         async commit() {
           const { text, identity: source } = upload;
+          if (text !== own) throw new ArtifactError("Corrupt", "another process wrote to the same upload");
           if (source !== undefined && text !== contentOf(source).join("")) {
             judge.violated("CopiedWhole", `${key} is stored as "${text}" and comes from ${source}`);
           }
@@ -96,10 +110,11 @@ export function createBucket({ expiresAt, now, judge }: Sources): Bucket {
             const key = `${place}/${short}`;
             const upload = uploads.get(key);
             if (upload?.identity === undefined || upload.text === "") return undefined;
+            const { text } = upload;
             return {
-              bytes: upload.text.length,
+              bytes: text.length,
               matches: (source) => source === upload.identity,
-              resume: async (resumed) => sinkOf(key, upload, resumed),
+              resume: async (resumed) => sinkOf(key, upload, resumed, text),
             };
           },
           "StoreUnreachable",
