@@ -46,7 +46,7 @@ async function impoverish(world: World, what: string): Promise<void> {
     await world.patch("Account", "default", { metadata: { finalizers: null } });
     return false;
   });
-  await waitForCondition(world, "GpuEndpoint", "one", "Reconciling");
+  await waitForCondition(world, "GpuEndpoint", "one", "Stalled");
 }
 
 /** Kubernetes deletes what is in a namespace one namespace after another, in a loaded cluster minutes later. */
