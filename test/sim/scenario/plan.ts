@@ -304,7 +304,7 @@ function planFaults(random: Random, objects: readonly ObjectPlan[], { chaosMs, f
   for (const { at } of objects) {
     if (chance(random, 0.5)) faults.push({ at: Math.round(at + random.between(0, 4_000)), ...drawFaultPlan(random) });
   }
-  return faults;
+  return faults.filter(({ at }) => at < chaosMs);
 }
 
 function drawFaultPlan(random: Random): Fault {
