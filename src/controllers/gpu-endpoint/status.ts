@@ -151,7 +151,10 @@ function unobserved(endpoint: GpuEndpoint, status: GpuEndpointStatus, outcome: O
   return [{ type: "Ready", status: "Unknown", reason: "Progressing", message }, ...synced];
 }
 
-/** Synced, where the previous condition does not hold any more: it judged another generation, or an endpoint that is missing. */
+/**
+ * Synced, where the previous condition does not hold any more: it judged another generation or an endpoint that is missing, or it shows
+ * what an earlier reconcile waited for.
+ */
 function unobservedSync(
   { metadata: { generation } }: GpuEndpoint,
   { conditions, appliedGeneration }: GpuEndpointStatus,
@@ -164,8 +167,9 @@ function unobservedSync(
   }
   const previous = getCondition(conditions, "Synced");
   if (previous === undefined) return [];
-  const { observedGeneration: judged = generation } = previous;
-  if (judged === generation && previous.reason !== "Paused") return [];
+  const { observedGeneration: judged = generation, status, reason } = previous;
+  const isObserved = status !== "Unknown" || reason === "RemoteMissing";
+  if (judged === generation && isObserved) return [];
   const cause: Cause =
     verdict.kind === "Done" ? { reason: "Updating", message: "no read shows the update yet" } : verdict;
   const prefix = appliedGeneration === generation ? "" : `Generation ${generation} is not applied: `;

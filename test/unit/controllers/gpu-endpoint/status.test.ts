@@ -51,6 +51,18 @@ describe("conditions", () => {
     expect(shown(conditions)).toEqual(["Ready=False/AlreadyBound", "Stalled=True/AlreadyBound"]);
   });
 
+  it("of a generation that is not applied show what it waits for now", () => {
+    const condition = { type: "Synced", status: "Unknown", lastTransitionTime: early, observedGeneration: 2 } as const;
+    const before = { ...serving, conditions: [{ ...condition, reason: "Creating", message: "looking for app name" }] };
+    const verdict = { kind: "Waiting", reason: "RateLimited", message: "the service answered 429" } as const;
+    const { conditions } = endpointAfter(before, { verdict }).status;
+    const synced = conditions.find(({ type }) => type === "Synced");
+    expect(synced).toMatchObject({
+      reason: "RateLimited",
+      message: expect.stringMatching(/the service answered 429$/),
+    });
+  });
+
   it("that stay keep their time, and those that turn get a new one", () => {
     const { conditions } = endpointAfter(serving, { record: recordFor({}), differences: [drifted] }).status;
     const times = conditions.map(({ type, lastTransitionTime }) => [type, lastTransitionTime]);
