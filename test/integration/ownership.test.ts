@@ -74,8 +74,10 @@ describe.sequential("an endpoint that one GpuEndpoint is bound to", () => {
   }
 
   async function denied(name: string): Promise<string> {
-    const object = await waitForCondition(a, "GpuEndpoint", name, "Stalled");
-    expect(condition(object, "Stalled")?.reason).toBe("AlreadyBound");
+    const object = await eventually(`${name} is denied`, async () => {
+      const present = await a.get("GpuEndpoint", name);
+      return condition(present, "Stalled")?.reason === "AlreadyBound" && present;
+    });
     expect(condition(object, "Synced")).toBeUndefined();
     return condition(object, "Stalled")?.message ?? "";
   }
