@@ -59,10 +59,11 @@ export function openRecordOf(job: Job, identity: string): OpenSubmission | undef
     phase === "Submitting" || ((phase === "Queued" || phase === "Running") && submission === undefined);
   if (!isUnexplained) return undefined;
   const { id, time = creationTimestamp, specHash = "unknown" } = submission ?? {};
+  const attempt = nextAttempt(submission);
   return {
     ...request,
-    id: id === undefined ? uid : `${id}-next`,
-    attempt: nextAttempt(submission),
+    id: id === undefined ? uid : `${uid}-${attempt}`,
+    attempt,
     specHash,
     sender: "",
     time,

@@ -142,11 +142,11 @@ export function observeSending(
     if (isObsolete(request.answer, job)) return { kind: "Withdrawn", record: undefined, until: now };
     return observeAnswer(request.answer, context, deps.running.backoffUntil(job.metadata.uid));
   }
-  if (request !== undefined) return { kind: "UnderWay", ...request };
-
-  if (record === undefined) throw new Error("a request without a record and without a response");
-  // Who holds the lease knows that the sender has ended. One that has lost it can see a request of the process that leads by now.
+  // Who holds the lease knows that the sender of a record has ended. One that has lost it writes the outcome of its own request, and
+  // judges no other: the process that leads by now does.
   deps.shared.assertLeading();
+  if (request !== undefined) return { kind: "UnderWay", ...request };
+  if (record === undefined) throw new Error("a request without a record and without a response");
   return observeUnknown({ record }, "the operator ended before it received the response", context);
 }
 

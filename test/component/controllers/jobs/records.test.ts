@@ -282,6 +282,32 @@ it("a process that does not lead any more does not judge a request of another on
   expect(w.api.stored().status).toEqual(status);
 });
 
+it("a process that does not lead any more writes nothing of its request before the outcome", async () => {
+  const response = Promise.withResolvers<{ body: object }>();
+  const sent = Promise.withResolvers<void>();
+  const w = await jobWorld({
+    answer: () => {
+      sent.resolve();
+      return response.promise;
+    },
+  });
+  await w.reconcile();
+  await sent.promise;
+  w.loseLease();
+  const unknown: VideoJobStatus = { conditions: [], phase: "Halted", account: other };
+  const { submission } = w.api.stored().status ?? {};
+  if (submission === undefined) throw new Error("no record");
+  w.kind.store.upsert(w.api.put({ status: { ...unknown, submission: { ...submission, state: "Unknown" } } }));
+  const shown = w.api.stored().status;
+  await expect(w.reconcile()).rejects.toThrow("not leading");
+  expect(w.api.stored().status).toEqual(shown);
+
+  response.resolve({ body: { task_id: "task-1" } });
+  await w.woken();
+  await w.reconcile();
+  expect(w.api.stored().status).toMatchObject({ taskID: "task-1", submission: { state: "Accepted" } });
+});
+
 describe("when the API server refuses the status with the outcome", () => {
   it.each([
     ["its size", 413, "RequestEntityTooLarge"],

@@ -182,6 +182,9 @@ export async function jobWorld({
     /** The watch shows what is stored. */
     watch: () => void kind.store.upsert(structuredClone(api.stored())),
     job: stored,
+    loseLease(): void {
+      leads = false;
+    },
   };
 }
 

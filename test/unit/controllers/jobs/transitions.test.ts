@@ -102,6 +102,18 @@ describe("the request that a job shows without an outcome", () => {
     expect(openOf({ ...waiting, phase: "Running" })).toMatchObject({ attempt: 1 });
     expect(openOf(waiting)).toBeUndefined();
   });
+
+  it("has an ID that fits into the status, however often that happens", () => {
+    let status: JobStatus = { ...waiting, phase: "Submitting" };
+    for (let round = 0; round < 100; round++) {
+      const open = openOf(status);
+      if (open === undefined) throw new Error("not open");
+      expect(open.id.length).toBeLessThanOrEqual(256);
+      expect(open.id).not.toBe(status.submission?.id);
+      const { id: shown, attempt } = open;
+      status = { ...status, submission: { id: shown, attempt, specHash, state: "Unknown", time } };
+    }
+  });
 });
 
 /** One example of each observation. */
