@@ -138,8 +138,8 @@ export const EVENTS: readonly DocumentedEvent[] = [
   {
     kind: "Account, ClusterAccount",
     type: "Warning",
-    reason: "ClaimedByAnotherInstallation",
-    when: "Another installation of Mooring uses the account, and this one sends nothing for it.",
+    reason: "ServedByAnotherInstallation",
+    when: "Another installation of Mooring serves the account, and this one sends nothing for it.",
   },
   {
     kind: "Account, ClusterAccount",

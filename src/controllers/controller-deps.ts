@@ -49,8 +49,11 @@ export type ControllerDeps = {
   exports: ReferencePoller;
   /** UID of the namespace kube-system: tells clusters apart that share an account. */
   clusterUID: string;
-  /** Throws unless this installation surely holds the account. Called right before a paid request is sent. */
-  assertClaimed: (account: AccountKey) => void;
+  /** Which accounts this installation serves (account/servers.ts). Asked right before a paid request is sent. */
+  servers: {
+    confirm(account: AccountKey, signal: AbortSignal): Promise<void>;
+    assertServing(account: AccountKey): void;
+  };
   /** Throws unless this process surely leads. Called right before whatever must not be sent twice. */
   assertLeading: () => void;
   /**

@@ -44,15 +44,15 @@ function decisionsOf({ metadata }: KubeObject): unknown {
 
 /**
  * The last check of every request that costs or creates something: it is wanted, no restore of etcd holds the object, and this
- * installation surely holds the account.
+ * installation surely serves the account.
  * @throws UnwantedRequestError | Error
  */
 export function assertMaySubmit<T extends KubeObject>(
-  shared: Pick<ControllerDeps, "accounts" | "assertClaimed" | "heldByRestore">,
+  shared: Pick<ControllerDeps, "accounts" | "servers" | "heldByRestore">,
   wanted: WantedBy<T>,
 ): void {
   assertWanted(shared, wanted);
   const restored = shared.heldByRestore(wanted.object);
   if (restored !== undefined) throw new UnwantedRequestError(restored);
-  shared.assertClaimed(wanted.account.key);
+  shared.servers.assertServing(wanted.account.key);
 }

@@ -45,8 +45,8 @@ const RULES: readonly OfferRule[] = [
     commands: ({ target: { namespace = "" } }) => [COMMANDS.listAccounts(namespace)],
   },
   {
-    when: ({ object }) => has(object, ["ClaimedByAnotherInstallation"], "Contested"),
-    commands: ({ target }) => [COMMANDS.releaseClaim(target)],
+    when: ({ object }) => has(object, ["ServedByAnotherInstallation"], "Contested"),
+    commands: ({ target }) => [COMMANDS.releaseAccount(target)],
   },
   {
     when: ({ target, object }) =>

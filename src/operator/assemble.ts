@@ -1,4 +1,4 @@
-import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
+import type { Servers } from "../controllers/account/servers.ts";
 import { createKind } from "../controllers/controller-deps.ts";
 import { keyOf } from "../kube/types.ts";
 import { type Controller, createController, type Reconcile } from "../runtime/controller.ts";
@@ -18,7 +18,7 @@ import { watchEachOther } from "./watches.ts";
 /** Reconciles wait for the account's rate limit, so the deadline is long. Paid requests of jobs run beside the reconciles. */
 const DEADLINE_MS = 5 * 60_000;
 
-export type Operator = { manager: Manager; recorder: EventRecorder; claims: InstallationClaims };
+export type Operator = { manager: Manager; recorder: EventRecorder; servers: Servers };
 
 /** Builds the operator from the table of kinds: informers, secondary watches, controllers. Starts nothing. */
 export function assembleOperator(options: AssembleOptions): Operator {
@@ -48,8 +48,8 @@ export function assembleOperator(options: AssembleOptions): Operator {
   const access = createAccountAccess(informers, enqueue);
   const context = createContext(options, informers, access, { enqueue, ownership });
   const { accounts, recorder } = context.deps;
-  const { claims } = context.account;
-  watchEachOther({ informers, accounts, claims, stores: context.stores, ...access, enqueue, clusterUID });
+  const { servers } = context.account;
+  watchEachOther({ informers, accounts, stores: context.stores, ...access, enqueue, clusterUID });
   for (const kind of kinds) {
     const own = { row: kind.row, informer: ownInformer(kind, ownership), ownership };
     controllers.set(kind.row.resource.plural, addController(options, context, own));
@@ -81,7 +81,7 @@ export function assembleOperator(options: AssembleOptions): Operator {
     log,
     stopDeadlineMs: options.stopDeadlineMs,
   });
-  return { manager, recorder, claims };
+  return { manager, recorder, servers };
 }
 
 type OwnKind = Pick<AnyKind, "row" | "informer"> & { ownership: Ownership };
@@ -146,13 +146,11 @@ function ownInformer({ row, informer }: AnyKind, { mayOwn }: Ownership): AnyKind
 }
 
 /** What runs beside the controllers, in the order of the start. */
-function runnablesOf({ deps, account, jobs, stores, ledger }: OperatorContext): Runnable[] {
+function runnablesOf({ deps, jobs, stores, ledger }: OperatorContext): Runnable[] {
   const { references, exports, accounts } = deps;
-  const { claims } = account;
   return [
     // Stops last: whatever stops before it may still add usage.
     { name: "usage", start: () => ledger.start(), stop: () => ledger.stop() },
-    { name: "claims", start: () => claims.start(), stop: () => claims.stop() },
     { name: "references", start: () => references.start(), stop: () => references.stop() },
     { name: "exports", start: () => exports.start(), stop: () => exports.stop() },
     {

@@ -4,10 +4,10 @@ import { createSharedPools } from "../artifacts/handle.ts";
 import { createPace } from "../base/token-bucket.ts";
 import { createAbandonedTasks, createTaskOwners } from "../controllers/account/abandoned-tasks.ts";
 import { createDependants } from "../controllers/account/dependants.ts";
-import { createInstallationClaims, type InstallationClaims } from "../controllers/account/installation-claims.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
 import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
+import { createServers, type Servers } from "../controllers/account/servers.ts";
 import { restoredTasks } from "../controllers/account/unbilled.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
 import { createCostEstimates } from "../controllers/billing/estimates.ts";
@@ -80,11 +80,17 @@ export function createContext(
 ): OperatorContext {
   const { clock, random, metrics } = options;
   const recorder = createRecorder(options);
-  const claims = createInstallationClaims({ ...options, recorder, onLost: options.end, check: access.checkAccount });
+  const servers = createServers({
+    ...options,
+    recorder,
+    lease: () => options.elector?.held(),
+    onLost: options.end,
+    check: access.checkAccount,
+  });
   const { index = 0 } = options.shard ?? {};
   const place = { client: options.kube, namespace: options.installation };
   const ledger = createUsageLedger({ ...options, ...place, writer: index });
-  const deps = createDeps({ ...options, recorder, claims, ledger }, informers, access, enqueue);
+  const deps = createDeps({ ...options, recorder, servers, ledger }, informers, access, enqueue);
   const { accounts, admission } = deps;
   const stores = createStoreRegistry((key) => informers.artifactStores.store.get(key) !== undefined);
   const { endpointMetrics, jobMetrics } = createKindMetrics(options, informers, { ...access, accounts, ownership });
@@ -92,7 +98,7 @@ export function createContext(
   registerReferenceMetrics(metrics.registry, { References: deps.references, Exports: deps.exports });
   return {
     deps,
-    account: { ...createAccountWiring(options, informers, deps, { ...access, enqueue }), claims },
+    account: { ...createAccountWiring(options, informers, deps, { ...access, enqueue }), servers },
     stores,
     jobs: {
       running: createRunningRequests({ clock, random, admission }),
@@ -111,7 +117,7 @@ export function createContext(
   };
 }
 
-type Parts = { recorder: EventRecorder; claims: InstallationClaims; ledger: UsageLedger };
+type Parts = { recorder: EventRecorder; servers: Servers; ledger: UsageLedger };
 
 function createRecorder({ kube, clock, log, identity }: AssembleOptions): EventRecorder {
   return createEventRecorder({
@@ -131,7 +137,8 @@ function createDeps(
   { accountObject, checkAccount }: AccountAccess,
   enqueue: Enqueue,
 ): ControllerDeps {
-  const { kube, restore, clock, random, newID, log, identity, clusterUID, elector, recorder, claims, ledger } = options;
+  const { kube, restore, clock, random, newID, log, identity, clusterUID, elector, recorder, servers, ledger } =
+    options;
   const accounts = createAccountRegistry((key) => accountObject(key) !== undefined, checkAccount);
   const dependants = createDependants(jobsAndEndpoints(informers), () => accounts);
   const onChange = (key: string): void => {
@@ -179,7 +186,7 @@ function createDeps(
     references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,
-    assertClaimed: (key) => claims.assertHeld(key),
+    servers,
     assertLeading: () => assertSurelyHeld(elector),
     heldByRestore: (object) => restore.heldBy(object),
   };
@@ -190,7 +197,7 @@ function createAccountWiring(
   informers: Informers,
   { accounts, admission, estimates }: ControllerDeps,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
-): Omit<AccountWiring, "accountKind" | "lookup" | "claims"> {
+): Omit<AccountWiring, "accountKind" | "lookup" | "servers"> {
   const { endpoints } = informers;
   const { onCall } = createServiceMetrics(
     metrics.registry,

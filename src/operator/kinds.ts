@@ -37,7 +37,7 @@ import type { Indexer } from "../runtime/store.ts";
 import { attributesOf } from "../tracing/span.ts";
 import { endpointTraces, jobTraces, type TraceSource } from "../tracing/trace-source.ts";
 import type { Addresses } from "./addresses.ts";
-import { type ClaimGate, whileClaimed } from "./claim-gate.ts";
+import { type ServerGate, whileServed } from "./server-gate.ts";
 
 /** What reconcilers are made of. assemble.ts creates each part once. */
 export type OperatorContext = {
@@ -100,8 +100,8 @@ const FEW_WORKERS = 4;
 
 const row = <T extends KubeObject>(one: KindRow<T>): KindRow<T> => one;
 
-const gateOf = ({ account, deps, hasAccount }: OperatorContext): ClaimGate => ({
-  claims: account.claims,
+const gateOf = ({ account, deps, hasAccount }: OperatorContext): ServerGate => ({
+  servers: account.servers,
   accounts: deps.accounts,
   hasAccount,
 });
@@ -141,7 +141,7 @@ const jobRow = <T extends Job>(
   reconciler: (context, kind) => {
     const { deps, jobs, enqueue } = context;
     const reconcile = createJobReconciler(deps, adapter(kind), jobs, (key) => enqueue(resource, key));
-    return whileClaimed(gateOf(context), kind, "Claim", reconcile);
+    return whileServed(gateOf(context), kind, "Serving", reconcile);
   },
 });
 
@@ -201,7 +201,7 @@ export const KIND_ROWS = {
     traces: endpointTraces,
     reconciler: (context, kind) => {
       const reconcile = createGpuEndpointReconciler(context.deps, kind, context.endpointMetrics);
-      return whileClaimed(gateOf(context), kind, "Claim", reconcile);
+      return whileServed(gateOf(context), kind, "Serving", reconcile);
     },
   }),
   speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, dropSpeechTexts),
@@ -215,7 +215,7 @@ export const KIND_ROWS = {
     writesToStore: true,
     reconciler: (context, kind) => {
       const reconcile = createBillReportReconciler(context.deps, kind, context.stores);
-      return whileClaimed(gateOf(context), kind, "NoOther", reconcile);
+      return whileServed(gateOf(context), kind, "NoOther", reconcile);
     },
   }),
 };

@@ -3,7 +3,7 @@ import { KIND_ROWS } from "./kinds.ts";
 /** A verb on a resource that the operator needs in the namespaces it serves, as the chart grants it. */
 export type Right = { group: string; resource: string; subresource?: "status"; verb: string };
 
-/** Every right of an operator in each namespace that it serves, except for its own lease. */
+/** Every right of an operator in each namespace that it serves, except for leases. */
 export const OPERATOR_RIGHTS: readonly Right[] = [
   ...Object.values(KIND_ROWS).flatMap(({ resource: { group, plural }, verbs }): Right[] => [
     ...["list", "watch", ...verbs].map((verb) => ({ group, resource: plural, verb })),

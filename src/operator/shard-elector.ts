@@ -54,6 +54,7 @@ export function createShardElector(options: ShardElectorOptions): LeaderElector 
   return {
     lost: lost.signal,
     surelyHeld: () => admitted && held?.surelyHeld() === true,
+    held: () => held?.held(),
     async acquire(signal) {
       let toldAt = Number.NEGATIVE_INFINITY;
       for (;;) {

@@ -1,7 +1,6 @@
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
 import { FINALIZER } from "../api/v1alpha1/meta.ts";
-import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
 import { type AccountKey, type AccountRegistry, accountKey } from "../controllers/account/registry.ts";
 import type { StoreKey, StoreRegistry } from "../controllers/artifact-store/registry.ts";
 import { claimIndexers, freesTargets } from "../controllers/gpu-endpoint/claims.ts";
@@ -12,7 +11,6 @@ import { type AnyKind, type Informers, kindsOf } from "./informers.ts";
 export type WatchOptions = {
   informers: Informers;
   accounts: AccountRegistry;
-  claims: InstallationClaims;
   stores: StoreRegistry;
   accountObject: (key: AccountKey) => Account | ClusterAccount | undefined;
   enqueue: (resource: Resource, key: string) => void;
@@ -31,11 +29,10 @@ export function watchEachOther(options: WatchOptions): void {
 }
 
 /** Objects that use an account hear of its changes; a new or deleted one changes what a reference without a name means. */
-function watchAccounts({ informers, accounts, claims, enqueue }: WatchOptions, kinds: readonly AnyKind[]): void {
+function watchAccounts({ informers, accounts, enqueue }: WatchOptions, kinds: readonly AnyKind[]): void {
   const dependants = kinds.filter(({ row }) => row.account !== undefined);
   const enqueueDependants = (account: AccountKey): void => enqueueByIndex(dependants, "account", account, enqueue);
   accounts.onChange(enqueueDependants);
-  claims.onClaimed(enqueueDependants);
   for (const [kind, informer] of [
     ["Account", informers.accounts],
     ["ClusterAccount", informers.clusterAccounts],

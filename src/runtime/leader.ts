@@ -14,6 +14,8 @@ export type LeaderElector = {
    * right before a write.
    */
   surelyHeld(): boolean;
+  /** The lease that this process holds; undefined: none. */
+  held(): { name: string; uid: string } | undefined;
   /**
    * Gives the lease up, so that another replica takes over at once. Repeats the write for up to 5 s. Then the lease runs out by
    * itself. Never rejects.
@@ -93,6 +95,10 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaseElector
       }
     },
     surelyHeld: () => !released && !lost.signal.aborted && lease.sinceRenewal() < RENEW_DEADLINE_MS,
+    held() {
+      const uid = lease.uid();
+      return uid === undefined ? undefined : { name: place.name, uid };
+    },
     async acquire(signal) {
       let told = false;
       while (!(await attempt())) {

@@ -33,6 +33,7 @@ export type OwnLease = {
   /** What the lease says, as this process read or wrote it last. */
   holder(): string | undefined;
   annotations(): Readonly<Record<string, string>>;
+  uid(): string | undefined;
   /** Written from the next renewal on. */
   annotate(added: Readonly<Record<string, string>>): void;
   /** Whether another process holds the lease, or has ended it. */
@@ -92,6 +93,7 @@ export function createOwnLease({ client, place, identity, clock, ...options }: O
     isForeign,
     holder: () => lease?.spec.holderIdentity,
     annotations: () => lease?.metadata.annotations ?? {},
+    uid: () => lease?.metadata.uid,
     mayHold: () => mayHold,
     renewedAt: () => renewedAt,
     sinceRenewal: () => sinceRenewal(),

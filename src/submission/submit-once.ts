@@ -54,6 +54,7 @@ export async function submitOnce<T extends KubeObject, V>(
   };
 
   const commit = async () => {
+    await request.confirmServing(signal);
     assertSendable(); // the request can have waited for the rate limit for minutes
     sinceStore = stopwatch(clock);
     record.time = rfc3339(clock.now());
@@ -111,6 +112,8 @@ export type SubmitOnceRequest<T extends KubeObject, V> = Pick<
   object: RecordedObject<T>;
   /** The object has the record. */
   onStored?(object: T, record: SubmissionRecord): void;
+  /** Throws unless a read shows that this installation serves the account. */
+  confirmServing(signal: AbortSignal): Promise<void>;
   /** Throws when the object no longer wants the request: it is deleted, suspended or changed. */
   assertWanted(): void;
   send(options: { [K in "signal" | "commit" | "beforeSend"]: NonNullable<SendOptions[K]> }): Promise<V>;

@@ -79,7 +79,7 @@ const LIMITS = {
   "job: reconciles": 5.5,
   // 0.09 to 0.34, of at most two for each object: the recorder's budget grows with time.
   "object: events": 2.2,
-  // 27: leases, claims, the key of the account, watches. Some of them repeat with time.
+  // 27: leases, the key of the account, watches. Some of them repeat with time.
   "all: other API requests": 120,
   // 4: the list of endpoints, the probe and the bills. Some of them repeat with time.
   "all: other remote calls": 40,

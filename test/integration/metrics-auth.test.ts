@@ -98,7 +98,7 @@ describe("an operator with --metrics-auth token-review and --leader-elect", () =
       const { status, body } = await page(ports.probes, "/readyz?verbose");
       return status === 200 && body;
     });
-    expect(ready).toBe("[+]caches ok\n[+]watch ok\n[+]claims ok\n[+]lease ok\nreadyz check passed\n");
+    expect(ready).toBe("[+]caches ok\n[+]watch ok\n[+]accounts ok\n[+]lease ok\nreadyz check passed\n");
     expect(await page(ports.probes, "/readyz/lease")).toEqual({ status: 200, body: "ok" });
     expect(await page(ports.probes, "/healthz")).toEqual({ status: 200, body: "ok" });
   });

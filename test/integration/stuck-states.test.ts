@@ -63,7 +63,7 @@ async function printed(scene: Scene, line: string): Promise<string> {
 
 type Printed = { explained: string; described: string };
 
-/** What both commands print, once both print the reason: another reason can come between, such as while a claim ends. */
+/** What both commands print, once both print the reason: another reason can come between, such as while an account has no server. */
 async function showing(scene: Scene): Promise<Printed | undefined> {
   const object = `${scene.kind.toLowerCase()} ${scene.name}`;
   const explained = await printed(scene, `mooring explain ${object.replace(" ", "/")} -n team-a`);

@@ -70,6 +70,7 @@ describe.each(ANSWERS)("%s", (_what, body, call, why) => {
           shown: () => ({ id, sender }),
           mayWrite: () => true,
         },
+        confirmServing: async () => {},
         assertWanted: () => undefined,
         send: async (options) => {
           await options.commit();

@@ -52,7 +52,7 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
       takeNew: () => false,
       forget: () => {},
     },
-    assertClaimed: () => {},
+    servers: { confirm: async () => {}, assertServing: () => {} },
     assertLeading: () => {},
     heldByRestore: () => undefined,
     ...change,

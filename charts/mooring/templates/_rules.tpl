@@ -57,6 +57,12 @@ compares all of them with a list and runs an operator with exactly these permiss
 - apiGroups: [""]
   resources: [namespaces]
   verbs: [get]
+# Whether the operator of another installation still serves an account.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames:
+  {{- include "mooring.shardNames" (dict "base" "mooring-operator") | nindent 2 }}
+  verbs: [get]
 {{- if and .Values.metrics.enabled (eq .Values.metrics.auth "token-review") }}
 # Who asks for metrics, and whether they may.
 - apiGroups: [authentication.k8s.io]

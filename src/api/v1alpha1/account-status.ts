@@ -60,17 +60,21 @@ const accountLimitsSchema = z
 export const accountStatusSchema = z
   .object({
     ...commonStatus,
-    claim: z
+    server: z
       .object({
-        installation: text(253, "Namespace of the installation's lease."),
+        namespace: text(253, "Namespace of the operator's lease."),
+        lease: text(253, "Name of the lease. Without --leader-elect, there is none.").optional(),
+        leaseUID: text(64, "UID of the lease.").optional(),
         namespaces: listOf(
           text(63, "Namespace."),
           256,
           "Namespaces that the installation watches. Default: all.",
         ).optional(),
-        renewTime: time("When the installation last renewed the claim. It expires 90 s later."),
+        since: time("Since when it serves the account."),
       })
-      .describe("The installation of Mooring that uses the account. Another one sends nothing for it.")
+      .describe(
+        "The operator that serves the account: all with a lease in its namespace. Another one sends nothing for it while the lease is renewed.",
+      )
       .optional(),
     limits: accountLimitsSchema.optional(),
     endpoints: z

@@ -25,8 +25,8 @@ export const COMMANDS = {
     const target = `${kind.toLowerCase()} ${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
     return `kubectl patch ${target} --type=merge -p '${patch}'`;
   },
-  releaseClaim: (account: CommandTarget) =>
-    `kubectl patch ${kindFirst(account)} --subresource=status --type=merge -p '{"status":{"claim":null}}'`,
+  releaseAccount: (account: CommandTarget) =>
+    `kubectl patch ${kindFirst(account)} --subresource=status --type=merge -p '{"status":{"server":null}}'`,
 } as const;
 
 function annotate(object: CommandTarget, annotation: string): string {

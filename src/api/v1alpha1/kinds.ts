@@ -48,7 +48,7 @@ const accountColumns: Column[] = [
   { name: "Endpoints", type: "integer", jsonPath: ".status.endpoints.managed", wide: true },
   { name: "Tasks", type: "integer", jsonPath: ".status.tasks.inFlight", wide: true },
   { name: "Month", type: "string", jsonPath: ".status.spend.month", wide: true },
-  { name: "Installation", type: "string", jsonPath: ".status.claim.installation", wide: true },
+  { name: "Installation", type: "string", jsonPath: ".status.server.namespace", wide: true },
 ];
 
 const definitions: Omit<KindDefinition, "singular">[] = [

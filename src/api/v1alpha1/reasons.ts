@@ -113,8 +113,8 @@ export const REASONS = {
   Accounts: {
     AccountNotFound: "No account has that name, or no account is named `default`.",
     AccountNotReady: "The account cannot be used now. See its conditions.",
-    ClaimedByAnotherInstallation:
-      "Another installation of Mooring uses the account. The message has the commands to resolve it.",
+    ServedByAnotherInstallation:
+      "Another installation of Mooring serves the account. The message has the commands to resolve it.",
     AccountMismatch: "The account has another base URL than the one that this object is bound to.",
     NamespaceNotAllowed:
       "The ClusterAccount does not allow this namespace, or does not let its BillReports see the bills.",

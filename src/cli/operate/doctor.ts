@@ -47,7 +47,7 @@ async function run(flags: ServiceFlags): Promise<number> {
     if (tell([server])) return 1; // everything else would fail for the same reason
     const bad = [
       tell(await checkKinds(kube)),
-      tell(await checkOperator(kube, systemClock, namespace)),
+      tell(await checkOperator(kube, systemClock)),
       tell(await checkAccounts(kube, namespace)),
       tell(await checkRights(kube, namespace)),
     ];

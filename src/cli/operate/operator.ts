@@ -148,7 +148,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       log,
       env: process.env,
     });
-    const { manager, recorder, claims } = assembleOperator({
+    const { manager, recorder, servers } = assembleOperator({
       ...config,
       stopDeadlineMs: config.stopDeadline,
       showsSpending: isMetricsGuarded(config),
@@ -172,7 +172,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       readyz: {
         caches: () => manager.ready(),
         watch: health.watch,
-        claims: () => claims.assertUncontested(),
+        accounts: () => servers.assertUncontested(),
         ...(elector === undefined ? {} : { lease: health.lease }),
       },
     });

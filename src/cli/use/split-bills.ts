@@ -70,7 +70,7 @@ async function operatorNamespace(kube: KubeClient, { kind, name }: AccountRef, n
   const [resource, place] =
     kind === "Account" ? [accountResource, { namespace, name }] : [clusterAccountResource, { name }];
   const { status } = await kube.get<Account | ClusterAccount>(resource, place);
-  return status?.claim?.installation ?? "mooring-system";
+  return status?.server?.namespace ?? "mooring-system";
 }
 
 function nothingRead(place: string, account: string): string {

@@ -14,6 +14,8 @@ import { type AccountCounts, type AccountOutcome, accountStatus } from "./status
 
 /** A 403 has the account probed, at most once in this time. */
 const DOUBT_MS = 30_000;
+/** How often the lease of another server is read. */
+const LOOK_MS = 5_000;
 
 /** Reads the key, probes the service, and tells every dependant whether the account may be used. */
 export function createAccountReconciler<T extends Account | ClusterAccount>(
@@ -31,7 +33,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     kind,
     async forgetDeleted(request) {
       const key = keyOfAccount(request);
-      wiring.claims.forget(key);
+      wiring.servers.forget(key);
       const again = await memories.depart(key);
       shared.abandoned.check(key);
       if (again === undefined) orphanEvents.forget(key);
@@ -39,36 +41,36 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     },
     finalize: async (deleted, { signal }) => {
       const key = keyOfAccount(deleted.metadata);
-      const claimed = await claim(key, deleted, signal);
-      if (claimed === undefined) return { requeueAfterMs: SECRET_POLL_MS };
-      const object = await guard(key, claimed, signal);
+      const served = await serve(key, deleted, signal);
+      if (served === undefined) return { requeueAfterMs: LOOK_MS };
+      const object = await guard(key, served, signal);
       if (!wiring.dependants.hasUsers(key)) return undefined;
       return observe(key, object, reconcileRequestOf(object), signal);
     },
     async reconcile(present, requested, { signal }) {
       const key = keyOfAccount(present.metadata);
-      const claimed = await claim(key, present, signal);
-      if (claimed === undefined) return { requeueAfterMs: SECRET_POLL_MS };
-      return observe(key, await guard(key, claimed, signal), requested, signal);
+      const served = await serve(key, present, signal);
+      if (served === undefined) return { requeueAfterMs: LOOK_MS };
+      return observe(key, await guard(key, served, signal), requested, signal);
     },
     async pause(present, { signal }) {
       const key = keyOfAccount(present.metadata);
-      const claimed = await claim(key, present, signal);
-      if (claimed === undefined) return { requeueAfterMs: SECRET_POLL_MS };
-      await guard(key, claimed, signal);
+      const served = await serve(key, present, signal);
+      if (served === undefined) return { requeueAfterMs: LOOK_MS };
+      await guard(key, served, signal);
       holdUnknown(key);
       return undefined;
     },
   });
 
-  /** The account, unless another installation uses it. */
-  async function claim(key: AccountKey, object: T, signal: AbortSignal): Promise<T | undefined> {
+  /** The account, unless another installation serves it. */
+  async function serve(key: AccountKey, object: T, signal: AbortSignal): Promise<T | undefined> {
     const isNeeded = () => wiring.dependants.hasUsers(key);
-    const claimed = await wiring.claims.claim<T>(key, { kind, object, isNeeded }, signal);
-    if (claimed.kind !== "Foreign") return claimed.object;
-    const { message } = claimed;
+    const served = await wiring.servers.serve<T>(key, { kind, object, isNeeded }, signal);
+    if (served.kind !== "Other") return served.object;
+    const { message } = served;
     if (message !== undefined) {
-      const state = { kind: "Held", reason: "ClaimedByAnotherInstallation", message } as const;
+      const state = { kind: "Held", reason: "ServedByAnotherInstallation", message } as const;
       accounts.set(key, { state, handle: undefined });
     }
     return undefined;

@@ -14,11 +14,11 @@ import type { Result } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Dependants } from "./dependants.ts";
 import { type AccountObservers, type AccountUsage, createAccountHandle, type LiveSettings } from "./handle.ts";
-import type { InstallationClaims } from "./installation-claims.ts";
 import { keyVersionOf } from "./key-version.ts";
 import { matchesLabels, reportableKeys } from "./namespaces.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
+import type { Servers } from "./servers.ts";
 import { billingSettings } from "./session-settings.ts";
 
 export type AccountWiring = {
@@ -31,7 +31,7 @@ export type AccountWiring = {
   memory: ResponseMemory;
   /** Memory for the records of all accounts' endpoints. */
   records: RecordBudget;
-  claims: InstallationClaims;
+  servers: Servers;
   /** Opens the connections to the service. Default: sockets. */
   open?: ConnectionSettings["open"];
   namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
@@ -46,7 +46,7 @@ export type AccountWiring = {
 };
 
 /** What the accounts' sessions need of it. */
-type SessionWiring = Omit<AccountWiring, "claims">;
+type SessionWiring = Omit<AccountWiring, "servers">;
 
 /** An account that is gone is forgotten this long, at most, after its last endpoint. */
 const DEPARTED_POLL_MS = 15_000;

@@ -40,6 +40,7 @@ export async function createEndpoint(input: CreateInput, desired: DesiredEndpoin
       input.left.endpoint = stored;
       memories.begin(stored, record);
     },
+    confirmServing: (signal) => shared.servers.confirm(account.key, signal),
     assertWanted: () => assertMaySubmit(shared, { kind, object: endpoint, account }),
     send: (options) => account.endpoints.create(desired, { ...options, group: endpoint.metadata.namespace }),
     maxStoreMs: STORE_MS,

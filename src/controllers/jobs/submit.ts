@@ -105,6 +105,7 @@ export async function submit<T extends Job>(
     account: boundTo(account),
     keyVersion: account.keyVersion,
     object: recordedJob(options),
+    confirmServing: (signal) => shared.servers.confirm(account.key, signal),
     assertWanted: () => assertMaySubmit(shared, { kind, object: job, account }),
     send: (sendOptions) =>
       request.send({

@@ -6,7 +6,7 @@ import type { Scene } from "./stage.ts";
 export const SHOWN_ELSEWHERE: Partial<Record<Reason, string>> = {
   BillsTooLarge: "needs a service with 50,000 bills of an hour: test/unit/provider/money/period.test.ts",
   BudgetUnknown: "needs a service that hides its budgets: test/integration/budgets.test.ts",
-  ClaimedByAnotherInstallation: "needs a second installation: test/faults/two-installations.test.ts",
+  ServedByAnotherInstallation: "needs a second installation: test/faults/two-installations.test.ts",
   EtcdRestored: "needs a restored etcd: test/unit",
   ExportForbidden: "needs an operator without a permission: test/integration/chart-rbac.test.ts",
   PathNotFound: "needs a gateway without a route: test/unit/controllers/jobs",

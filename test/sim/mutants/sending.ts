@@ -56,11 +56,18 @@ export const SENDING_GUARDS: readonly Mutant[] = [
     tests: "test/unit/controllers/gpu-endpoint/earlier-state",
   },
   {
-    name: "installation-claim",
-    file: "src/controllers/account/installation-claims.ts",
-    find: "if (mine !== undefined && mine.age() < HOLD_MS) return;",
-    replace: "if (mine !== undefined) return;",
-    tests: "test/unit/controllers/account/installation-claims",
+    name: "serving-before-send",
+    file: "src/controllers/account/servers.ts",
+    find: "if (mine === undefined || mine.age() >= CONFIRMED_MS) throw unserved(key);",
+    replace: "if (mine === undefined) throw unserved(key);",
+    tests: "test/component/controllers/account/servers",
+  },
+  {
+    name: "confirmed-before-record",
+    file: "src/controllers/account/servers.ts",
+    find: "if (mine.age() < CONFIRM_MS) return;",
+    replace: "if (mine.age() >= 0) return;",
+    tests: "test/component/controllers/account/servers",
   },
   {
     name: "deleted-before-send",

@@ -69,8 +69,8 @@ describe("the commands that are offered come from our own code", () => {
     {
       name: "a contested account",
       kind: "Account",
-      object: objectOf({ conditions: [condition("Contested", "True", "ClaimedByAnotherInstallation")] }),
-      commands: [`kubectl patch ${on("account")} --subresource=status --type=merge -p '{"status":{"claim":null}}'`],
+      object: objectOf({ conditions: [condition("Contested", "True", "ServedByAnotherInstallation")] }),
+      commands: [`kubectl patch ${on("account")} --subresource=status --type=merge -p '{"status":{"server":null}}'`],
     },
     {
       name: "an endpoint that is missing",

@@ -60,6 +60,7 @@ function world(change: Partial<ManagerOptions> = {}, options: { failing?: string
       acquire: () => step("acquire"),
       lost: lost.signal,
       surelyHeld: () => true,
+      held: () => undefined,
       release: () => step("release"),
     },
     prepare: () => step("prepare"),

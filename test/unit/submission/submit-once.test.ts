@@ -28,6 +28,8 @@ type Trouble = {
   abortedAfterStore?: boolean;
   notStored?: boolean;
   withoutCommit?: boolean;
+  /** A read shows that another installation serves the account. */
+  servedElsewhere?: boolean;
   storeMs?: number;
   /** Thrown after `beforeSend`. */
   response?: Error;
@@ -59,6 +61,7 @@ async function run(trouble: Trouble = {}) {
       shown: ({ status }) => status,
       mayWrite: () => true,
     },
+    confirmServing: async () => throwsAfter(trouble.servedElsewhere === true ? 0 : undefined, "served elsewhere")(),
     assertWanted: throwsAfter(trouble.unwantedAfter, "deleted"),
     async send({ commit, beforeSend }) {
       if (trouble.beforeCommit !== undefined) throw trouble.beforeCommit;
@@ -106,6 +109,7 @@ describe("a request that is sent at most once", () => {
     { name: "the signal aborts after the write", trouble: { abortedAfterStore: true }, stored: 1, recorded: true },
     { name: "the record is not surely stored", trouble: { notStored: true }, stored: 0, recorded: true },
     { name: "the write takes too long", trouble: { storeMs: 30_001 }, stored: 1, recorded: true },
+    { name: "another installation serves the account", trouble: { servedElsewhere: true }, stored: 0, recorded: false },
     { name: "the call skips the record", trouble: { withoutCommit: true }, stored: 0, recorded: false },
   ])("does not leave when $name", async ({ trouble, stored, recorded }) => {
     const { result, ...seen } = await run(trouble);

@@ -1,7 +1,7 @@
 import type { Account, ClusterAccount } from "../../../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource } from "../../../api/v1alpha1/kinds.ts";
 import type { AccountRef } from "../../../api/v1alpha1/meta.ts";
-import type { Claim } from "../../../controllers/account/foreign-claims.ts";
+import type { Server } from "../../../controllers/account/other-servers.ts";
 import { accountKey, possibleAccounts } from "../../../controllers/account/registry.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import type { Resource } from "../../../kube/resource.ts";
@@ -14,8 +14,8 @@ type AccountUserObject = KubeObject<{ accountRef?: AccountRef } | undefined, { a
 export type ForeignObjects = (resource: Resource, object: KubeObject) => string | undefined;
 
 /**
- * Finds what other installations serve: each account that is in use shows the installation that has claimed it. A claim of an
- * installation that does not run any more counts too, because nothing in the cluster tells.
+ * Finds what other installations serve: each account that is in use names its server. One that does not run any more counts too:
+ * it may start again.
  * @param own namespace of the lease of the installation that is asked for
  */
 export async function findForeignObjects(
@@ -23,30 +23,30 @@ export async function findForeignObjects(
   own: string,
   namespaces: readonly string[],
 ): Promise<ForeignObjects> {
-  const claims = new Map<string, Claim | undefined>();
+  const servers = new Map<string, Server | undefined>();
   for (const namespace of namespaces.length > 0 ? namespaces : [undefined]) {
     for await (const { metadata, status } of listAll<Account>(kube, accountResource, { namespace })) {
-      claims.set(accountKey("Account", metadata.name, metadata.namespace), status?.claim);
+      servers.set(accountKey("Account", metadata.name, metadata.namespace), status?.server);
     }
   }
   for await (const { metadata, status } of listAll<ClusterAccount>(kube, clusterAccountResource, {
     namespace: undefined,
   })) {
-    claims.set(accountKey("ClusterAccount", metadata.name, undefined), status?.claim);
+    servers.set(accountKey("ClusterAccount", metadata.name, undefined), status?.server);
   }
 
   return ({ kind }, object) => {
     const { namespace, name } = object.metadata;
-    const claim = claims.get(claimedKey(kind, object, claims) ?? "");
-    if (claim === undefined || claim.installation === own) return undefined;
+    const server = servers.get(servedKey(kind, object, servers) ?? "");
+    if (server === undefined || server.namespace === own) return undefined;
     const isAccount = kind === "Account" || kind === "ClusterAccount";
-    const watches = isAccount || claim.namespaces === undefined || claim.namespaces.includes(namespace ?? name);
-    return watches ? claim.installation : undefined;
+    const watches = isAccount || server.namespaces === undefined || server.namespaces.includes(namespace ?? name);
+    return watches ? server.namespace : undefined;
   };
 }
 
 /** The account that an object is, is bound to, or would use. */
-function claimedKey(kind: string, object: KubeObject, known: ReadonlyMap<string, unknown>): string | undefined {
+function servedKey(kind: string, object: KubeObject, known: ReadonlyMap<string, unknown>): string | undefined {
   const { namespace = "", name } = object.metadata;
   if (kind === "Account" || kind === "ClusterAccount") return accountKey(kind, name, namespace);
   const { spec, status }: AccountUserObject = object as AccountUserObject;

@@ -88,27 +88,27 @@ describe("objects of another installation", () => {
   const account = (installation: string, namespaces?: string[]): KubeObject => ({
     metadata: { name: "default" },
     spec: {},
-    status: { claim: { installation, renewTime: "2026-03-01T00:00:00Z", ...(namespaces && { namespaces }) } },
+    status: { server: { namespace: installation, since: "2026-03-01T00:00:00Z", ...(namespaces && { namespaces }) } },
   });
   const endpoint = scaled({ spec: { suspend: false } });
   const find = async (client: KubeClient) =>
     (await findForeignObjects(client, "mooring", []))(gpuEndpointResource, endpoint);
 
   it.each([
-    { what: "an account that it has claimed", claimed: account("other"), expected: "other" },
-    { what: "an account of this installation", claimed: account("mooring"), expected: undefined },
+    { what: "an account that it serves", served: account("other"), expected: "other" },
+    { what: "an account of this installation", served: account("mooring"), expected: undefined },
     {
-      what: "an account that it has claimed for other namespaces",
-      claimed: account("other", ["x"]),
+      what: "an account that it serves for other namespaces",
+      served: account("other", ["x"]),
       expected: undefined,
     },
-  ])("are those of $what: $expected", async ({ claimed, expected }) => {
-    const { client } = await cluster([endpoint], [claimed]);
+  ])("are those of $what: $expected", async ({ served, expected }) => {
+    const { client } = await cluster([endpoint], [served]);
     expect(await find(client)).toBe(expected);
     const foreign = await findForeignObjects(client, "mooring", []);
-    const own = claimed.status as { claim: { installation: string } };
-    const other = own.claim.installation === "mooring" ? undefined : own.claim.installation;
-    expect(foreign(clusterAccountResource, claimed)).toBe(other);
+    const { server } = served.status as { server: { namespace: string } };
+    const other = server.namespace === "mooring" ? undefined : server.namespace;
+    expect(foreign(clusterAccountResource, served)).toBe(other);
   });
 
   it("are not suspended", async () => {

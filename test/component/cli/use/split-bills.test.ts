@@ -42,7 +42,7 @@ it("reads the usage of the operator that serves the account, and says which name
   onTestFinished(() => void vi.restoreAllMocks());
   const { client: kube, requests } = await scriptedApi(({ path }) =>
     path.includes("/clusteraccounts/")
-      ? { body: { metadata: { name: "default" }, spec: {}, status: { claim: { installation: "gpu-operator" } } } }
+      ? { body: { metadata: { name: "default" }, spec: {}, status: { server: { namespace: "gpu-operator" } } } }
       : { status: 404, body: { reason: "NotFound" } },
   );
   const request = { settings: {}, zone: timeZone("UTC"), range: { startTime: 1_770_000_000, endTime: 1_770_086_400 } };

@@ -1,30 +1,30 @@
 import { accountOfResources, accountToUse } from "../controllers/account/binding.ts";
-import type { InstallationClaims } from "../controllers/account/installation-claims.ts";
 import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
+import type { Servers } from "../controllers/account/servers.ts";
 import type { Kind } from "../controllers/controller-deps.ts";
 import type { Reconcile } from "../runtime/controller.ts";
 import type { Dependant } from "./ownership.ts";
 
-export type ClaimGate = {
-  claims: Pick<InstallationClaims, "requires" | "isForeign" | "isForeignElsewhere">;
+export type ServerGate = {
+  servers: Pick<Servers, "requires" | "isElsewhere" | "isUnwatchedElsewhere">;
   accounts: Pick<AccountRegistry, "keyOf">;
   /** Whether this shard has the account. Default: it has all. */
   hasAccount?: (key: AccountKey) => boolean;
 };
 
-/** The object is reconciled when its account is claimed. This interval is for a lost wake-up. */
-const CLAIM_AGAIN_MS = 30_000;
+/** The object is reconciled when its account is served. This interval is for a lost wake-up. */
+const AGAIN_MS = 30_000;
 
 /**
- * Reconciles an object only while this installation holds its account: another installation may work for the object. An object
+ * Reconciles an object only while this installation serves its account: another installation may work for the object. An object
  * that no other installation works for is reconciled, so that it shows why nothing is sent: it has no account, or the
- * installation that holds the account does not watch its namespace.
- * @param need `Claim`: this installation has to hold the account. `NoOther`: no other installation may hold it
+ * installation that serves the account does not watch its namespace.
+ * @param need `Serving`: this installation has to serve the account. `NoOther`: no other installation may serve it
  */
-export function whileClaimed<T extends Dependant>(
-  { claims, accounts, hasAccount = () => true }: ClaimGate,
+export function whileServed<T extends Dependant>(
+  { servers, accounts, hasAccount = () => true }: ServerGate,
   { store }: Pick<Kind<T>, "store">,
-  need: "Claim" | "NoOther",
+  need: "Serving" | "NoOther",
   reconcile: Reconcile,
 ): Reconcile {
   return async (request, context) => {
@@ -36,9 +36,9 @@ export function whileClaimed<T extends Dependant>(
     );
     const key = keys.find(hasAccount);
     if (key === undefined) return reconcile(request, context);
-    const isOurs = need === "Claim" ? claims.requires(key) : !claims.isForeign(key);
-    return isOurs || claims.isForeignElsewhere(key, namespace)
+    const isOurs = need === "Serving" ? servers.requires(key) : !servers.isElsewhere(key);
+    return isOurs || servers.isUnwatchedElsewhere(key, namespace)
       ? reconcile(request, context)
-      : { requeueAfterMs: CLAIM_AGAIN_MS };
+      : { requeueAfterMs: AGAIN_MS };
   };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { videoJobResource } from "../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../src/api/v1alpha1/video-job.ts";
 import { createAccountRegistry } from "../../../src/controllers/account/registry.ts";
-import { whileClaimed } from "../../../src/operator/claim-gate.ts";
+import { whileServed } from "../../../src/operator/server-gate.ts";
 import { createStore } from "../../../src/runtime/store.ts";
 import { videoJobOf } from "../../support/jobs.ts";
 import { silentLog } from "../../support/scripted-api-server.ts";
@@ -12,9 +12,9 @@ const OWN = "Account/team/default";
 const OTHER = "ClusterAccount/other";
 const bound = { kind: "ClusterAccount", name: "other", baseURL: "https://api.example.com" } as const;
 
-/** Whether a job is reconciled; `held` and `foreign` are the accounts that this and another installation use. */
+/** Whether a job is reconciled; `held` and `foreign` are the accounts that this and another installation serve. */
 async function isReconciled(options: {
-  need: "Claim" | "NoOther";
+  need: "Serving" | "NoOther";
   accounts: string[];
   held?: string[];
   foreign?: string[];
@@ -30,12 +30,12 @@ async function isReconciled(options: {
     () => {},
   );
   let reconciled = false;
-  const claims = {
+  const servers = {
     requires: (key: string) => held.includes(key),
-    isForeign: (key: string) => foreign.includes(key),
-    isForeignElsewhere: () => elsewhere,
+    isElsewhere: (key: string) => foreign.includes(key),
+    isUnwatchedElsewhere: () => elsewhere,
   };
-  const reconcile = whileClaimed({ claims, accounts: registry }, kind, need, async () => {
+  const reconcile = whileServed({ servers, accounts: registry }, kind, need, async () => {
     reconciled = true;
     return undefined;
   });
@@ -46,24 +46,28 @@ async function isReconciled(options: {
 
 describe("an object is reconciled", () => {
   it.each<{ name: string; options: Parameters<typeof isReconciled>[0]; expected: boolean }>([
-    { name: "when its account is ours", options: { need: "Claim", accounts: [OWN], held: [OWN] }, expected: true },
-    { name: "not before its account is claimed", options: { need: "Claim", accounts: [OWN] }, expected: false },
+    { name: "when its account is ours", options: { need: "Serving", accounts: [OWN], held: [OWN] }, expected: true },
+    { name: "not before its account is served", options: { need: "Serving", accounts: [OWN] }, expected: false },
     {
-      name: "not while another installation has its account",
+      name: "not while another installation serves its account",
       options: { need: "NoOther", accounts: [OWN], foreign: [OWN] },
       expected: false,
     },
     {
-      name: "when another installation has its account and does not watch its namespace, to say so",
-      options: { need: "Claim", accounts: [OWN], foreign: [OWN], elsewhere: true },
+      name: "when another installation serves its account and does not watch its namespace, to say so",
+      options: { need: "Serving", accounts: [OWN], foreign: [OWN], elsewhere: true },
       expected: true,
     },
-    { name: "without a claim when it only reads", options: { need: "NoOther", accounts: [OWN] }, expected: true },
-    { name: "when there is no account, to say so", options: { need: "Claim", accounts: [] }, expected: true },
+    {
+      name: "when nobody serves its account and it only reads",
+      options: { need: "NoOther", accounts: [OWN] },
+      expected: true,
+    },
+    { name: "when there is no account, to say so", options: { need: "Serving", accounts: [] }, expected: true },
     {
       name: "by the account that it is bound to, not by the default account of now",
       options: {
-        need: "Claim",
+        need: "Serving",
         accounts: [OWN, OTHER],
         held: [OWN],
         status: { conditions: [], account: bound },
