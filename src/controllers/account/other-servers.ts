@@ -66,10 +66,10 @@ export function createOtherServers({ kube, clock, installation }: OtherServersOp
   }
 
   async function otherOf(key: AccountKey, account: AnyAccount, signal: AbortSignal) {
-    const { server, conditions = [] } = account.status ?? {};
+    const { server, observedGeneration } = account.status ?? {};
     if (server === undefined) {
-      // An account that nobody has served is new.
-      return conditions.length > 0 && lasting(key, account.metadata.uid) < MISSING_MS ? "Removed" : undefined;
+      const isNew = observedGeneration === undefined;
+      return !isNew && lasting(key, account.metadata.uid) < MISSING_MS ? "Removed" : undefined;
     }
     seen.delete(key);
     return server.namespace === installation || (await hasEnded(server, signal)) ? undefined : server;

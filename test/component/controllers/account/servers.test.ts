@@ -8,6 +8,7 @@ import {
 } from "../../../../src/api/v1alpha1/account.ts";
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
 import { accountResource, clusterAccountResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
 import { createServers } from "../../../../src/controllers/account/servers.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
@@ -21,13 +22,8 @@ const CLUSTER_KEY = "ClusterAccount/default";
 const signal = new AbortController().signal;
 const theirs = { namespace: "theirs", lease: "mooring-operator", leaseUID: "lease-2", since: "2020-01-01T00:00:00Z" };
 const ours = { namespace: "ours", lease: "mooring-operator", leaseUID: "lease-1", since: "2026-03-01T00:00:00Z" };
-const condition = {
-  type: "Ready",
-  status: "True",
-  reason: "Ready",
-  message: "",
-  lastTransitionTime: ours.since,
-} as const;
+/** An operator has reconciled the account. */
+const observed = { observedGeneration: 1 };
 
 type AnyAccount = Account | ClusterAccount;
 type LeaseState = { uid: string; holder: string; version: string } | "Missing" | "Forbidden";
@@ -117,6 +113,11 @@ async function world<T extends AnyAccount>(object: T) {
 }
 
 describe("a new account", () => {
+  it("is served at once, with the status that the API server gives it", async () => {
+    const w = await world(accountOf(PENDING_STATUS));
+    expect(await w.serve()).toBe("Ours");
+  });
+
   it("names its server before it is used, and is not written again", async () => {
     const w = await world(accountOf());
     expect(() => w.servers.assertServing(KEY)).toThrow("does not surely name this installation: nothing is sent");
@@ -153,7 +154,7 @@ describe("a new account", () => {
 });
 
 it("a restarted operator of the same installation has the account at once", async () => {
-  const w = await world(accountOf({ server: { ...ours, since: theirs.since }, conditions: [condition] }));
+  const w = await world(accountOf({ server: { ...ours, since: theirs.since }, ...observed }));
   expect(await w.serve()).toBe("Ours");
   expect(w.servers.requires(KEY)).toBe(true);
 });
@@ -193,7 +194,7 @@ describe("an account that another installation serves", () => {
     { given: "another lease has its name", state: { uid: "new", holder: "pod-3", version: "9" }, afterMs: 15_000 },
     { given: "their lease does not change", state: { uid: "lease-2", holder: "pod-2", version: "1" }, afterMs: 30_000 },
   ])("is taken over when $given for $afterMs ms by the own clock, and not before", async ({ state, afterMs }) => {
-    const w = await world(accountOf({ server: theirs, conditions: [condition] }));
+    const w = await world(accountOf({ server: theirs, ...observed }));
     w.lease(state);
     if (afterMs > 0) {
       expect(await w.serve()).toBe("Other");
@@ -212,7 +213,7 @@ describe("an account that another installation serves", () => {
     { given: "without the right to read their lease", server: theirs, state: "Forbidden" },
     { given: "without a lease of theirs", server: { namespace: "theirs", since: theirs.since }, state: "Missing" },
   ])("stays theirs $given", async ({ server, state }) => {
-    const w = await world(accountOf({ server, conditions: [condition] }));
+    const w = await world(accountOf({ server, ...observed }));
     w.lease(state);
     for (let minute = 0; minute < 5; minute++) {
       expect(await w.serve()).toBe("Other");
@@ -247,7 +248,7 @@ describe("an account that another installation serves", () => {
 
 describe("an entry that somebody removes", () => {
   it("counts for another 15 s where it is not ours", async () => {
-    const w = await world(accountOf({ conditions: [condition] }));
+    const w = await world(accountOf({ ...observed }));
     expect(await w.serve()).toBe("Other");
     expect(w.events).toEqual([]);
     await w.clock.advance(14_999);
@@ -259,7 +260,7 @@ describe("an entry that somebody removes", () => {
   it("is written again by its server", async () => {
     const w = await world(accountOf());
     await w.serve();
-    w.change({ server: null, conditions: [condition] });
+    w.change({ server: null, ...observed });
     expect(await w.serve()).toBe("Ours");
     expect([w.stored().status?.server, w.lost]).toEqual([ours, []]);
   });
@@ -267,7 +268,7 @@ describe("an entry that somebody removes", () => {
   it("stops its server within 10 s, although no watch shows it", async () => {
     const w = await world(accountOf());
     await w.serve();
-    w.change({ server: null, conditions: [condition] }, { seen: false });
+    w.change({ server: null, ...observed }, { seen: false });
     await w.servers.confirm(KEY, signal);
     expect(() => w.servers.assertServing(KEY)).not.toThrow();
     await w.clock.advance(5_000);
