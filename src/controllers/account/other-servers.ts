@@ -11,6 +11,8 @@ export type ServeRequest<T extends AnyAccount> = { kind: Kind<T>; object: T };
 
 /** A lease that nobody renewed for this long has ended. Its holder sends nothing 10 s after its last renewal. */
 export const LEASE_ENDED_MS = 30_000;
+/** Accounts with the same server share a read of its lease. */
+const READ_AGAIN_MS = 2_000;
 /** A lease, or an entry, that is missing for this long has ended. Its server sends nothing after 10 s. */
 const MISSING_MS = 15_000;
 
@@ -43,6 +45,8 @@ export function createOtherServers({ kube, clock, installation }: OtherServersOp
   const known = new Map<AccountKey, Server | "Removed">();
   /** `at`: when this process first saw the version, monotonic ms. Of a missing lease or entry, there is none. */
   const seen = new Map<string, { version: string | undefined; at: number }>();
+  /** Whether a lease has ended, by the last read of it. */
+  const reads = new Map<string, { at: number; ended: Promise<boolean> }>();
 
   /** How long something has been as it is, ms. */
   function lasting(what: string, version: string | undefined): number {
@@ -51,9 +55,22 @@ export function createOtherServers({ kube, clock, installation }: OtherServersOp
     return clock.monotonic() - (seen.get(what)?.at ?? 0);
   }
 
-  async function hasEnded({ namespace, lease: name, leaseUID }: Server, signal: AbortSignal): Promise<boolean> {
-    if (name === undefined) return false;
+  function hasEnded(server: Server, signal: AbortSignal): Promise<boolean> {
+    const { namespace, lease: name, leaseUID } = server;
+    if (name === undefined) return Promise.resolve(false);
     const what = `${namespace}/${name}/${leaseUID}`;
+    const last = reads.get(what);
+    if (last !== undefined && clock.monotonic() < last.at + READ_AGAIN_MS) return last.ended;
+    const ended = readEnd(what, { namespace, name, leaseUID }, signal);
+    reads.set(what, { at: clock.monotonic(), ended });
+    return ended;
+  }
+
+  async function readEnd(
+    what: string,
+    { namespace, name, leaseUID }: { namespace: string; name: string; leaseUID: string | undefined },
+    signal: AbortSignal,
+  ): Promise<boolean> {
     try {
       const lease = await findObject<Lease>(kube, leaseResource, { namespace, name }, { signal });
       if (lease === undefined || lease.metadata.uid !== leaseUID) return lasting(what, undefined) >= MISSING_MS;

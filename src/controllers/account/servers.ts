@@ -79,7 +79,7 @@ export type ServersOptions = {
 };
 
 /** An account that this process serves. */
-type Held = {
+type ServedAccount = {
   resource: Resource;
   place: Place;
   /** Of the account object: one that is deleted and created again has no server. */
@@ -99,7 +99,7 @@ export function createServers(options: ServersOptions): Servers {
   const { kube, clock, log, installation, watchNamespaces } = options;
   const isShown = watchNamespaces.length > 0 && watchNamespaces.length <= SHOWN_NAMESPACES;
   const namespaces = isShown ? { namespaces: [...watchNamespaces] } : {};
-  const held = new Map<AccountKey, Held>();
+  const held = new Map<AccountKey, ServedAccount>();
   const others = createOtherServers(options);
   const contests = createContests(options);
   /** Accounts that objects need. */
@@ -134,7 +134,7 @@ export function createServers(options: ServersOptions): Servers {
     return taken;
   }
 
-  async function read(key: AccountKey, mine: Held, signal: AbortSignal): Promise<void> {
+  async function read(key: AccountKey, mine: ServedAccount, signal: AbortSignal): Promise<void> {
     const age = stopwatch(clock);
     const { namespace, name } = mine.place;
     const query = { fieldSelector: `metadata.name=${name}` };

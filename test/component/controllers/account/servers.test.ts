@@ -198,9 +198,9 @@ describe("an account that another installation serves", () => {
     w.lease(state);
     if (afterMs > 0) {
       expect(await w.serve()).toBe("Other");
-      await w.clock.advance(afterMs - 1);
+      await w.clock.advance(afterMs - 2_000);
       expect(await w.serve()).toBe("Other");
-      await w.clock.advance(1);
+      await w.clock.advance(2_000);
     }
     expect(await w.serve()).toBe("Ours");
     expect(w.servers.isElsewhere(KEY)).toBe(false);
@@ -219,6 +219,15 @@ describe("an account that another installation serves", () => {
       expect(await w.serve()).toBe("Other");
       await w.clock.advance(60_000);
     }
+  });
+
+  it("costs one read of their lease in 2 s, however many accounts they serve", async () => {
+    const w = await world(accountOf({ server: theirs }));
+    for (let look = 0; look < 20; look++) {
+      expect(await w.serve()).toBe("Other");
+      await w.clock.advance(200);
+    }
+    expect(w.count("GET")).toBe(2);
   });
 
   it("stays theirs while their lease is renewed", async () => {
@@ -241,6 +250,7 @@ describe("an account that another installation serves", () => {
     await w.serve();
     expect(w.servers.isUnwatchedElsewhere(KEY, "team")).toBe(expected);
     w.lease({ uid: "lease-2", holder: "", version: "2" });
+    await w.clock.advance(2_000);
     await w.serve();
     expect(w.servers.isUnwatchedElsewhere(KEY, "team")).toBe(false);
   });
