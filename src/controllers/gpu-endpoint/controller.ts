@@ -96,7 +96,8 @@ export function createGpuEndpointReconciler(
   /** One step toward the spec, where the account and the claims of other objects allow it. */
   async function step(left: Left, resolved: Usable | Held, facts: Facts): Promise<Outcome> {
     const { endpoint } = left;
-    if (resolved.kind === "Held") return { ...emptyOutcome(heldVerdict(resolved)), outdated: true };
+    if (resolved.kind === "Held")
+      return { ...emptyOutcome(heldVerdict(resolved, endpoint, shared.clock.now())), outdated: true };
     const { account } = resolved;
     const problem = specProblem(kind.resource, endpoint.spec);
     if (problem !== undefined) return emptyOutcome({ kind: "Stalled", reason: "InvalidSpec", message: problem });

@@ -27,7 +27,8 @@ export async function observeTracking<T extends Job>(
   const { deps, job, signal } = context;
   const resolved = await accountOfTask(deps.shared, job);
   if (resolved.kind === "Checking") return undefined;
-  if (resolved.kind === "Held") return { observation: observeTask(context, taskID, undefined, heldAccount(resolved)) };
+  if (resolved.kind === "Held")
+    return { observation: observeTask(context, taskID, undefined, heldAccount(resolved, context)) };
   const { account } = resolved;
   const mismatch = mismatchOf(job, account);
   if (mismatch !== undefined) return { observation: observeTask(context, taskID, undefined, mismatch) };

@@ -48,7 +48,7 @@ export function createBillReportReconciler(
     const resolved = await shared.accounts.resolve(accountToUse(report), report.metadata.namespace);
     if (resolved.kind === "Checking") return undefined;
     if (resolved.kind === "Held") {
-      return final ? undefined : { outcome: heldVerdict(resolved) };
+      return final ? undefined : { outcome: heldVerdict(resolved, report, shared.clock.now()) };
     }
     const { account, ref } = resolved;
     const found = await sourceOf(report, account);
