@@ -49,7 +49,7 @@ export function assembleOperator(options: AssembleOptions): Operator {
   const context = createContext(options, informers, access, { enqueue, ownership });
   const { accounts, recorder } = context.deps;
   const { servers } = context.account;
-  watchEachOther({ informers, accounts, stores: context.stores, ...access, enqueue, clusterUID });
+  watchEachOther({ informers, accounts, servers, stores: context.stores, ...access, enqueue, clusterUID });
   for (const kind of kinds) {
     const own = { row: kind.row, informer: ownInformer(kind, ownership), ownership };
     controllers.set(kind.row.resource.plural, addController(options, context, own));

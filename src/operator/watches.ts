@@ -2,6 +2,7 @@ import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
 import { FINALIZER } from "../api/v1alpha1/meta.ts";
 import { type AccountKey, type AccountRegistry, accountKey } from "../controllers/account/registry.ts";
+import type { Servers } from "../controllers/account/servers.ts";
 import type { StoreKey, StoreRegistry } from "../controllers/artifact-store/registry.ts";
 import { claimIndexers, freesTargets } from "../controllers/gpu-endpoint/claims.ts";
 import type { Resource } from "../kube/resource.ts";
@@ -11,6 +12,7 @@ import { type AnyKind, type Informers, kindsOf } from "./informers.ts";
 export type WatchOptions = {
   informers: Informers;
   accounts: AccountRegistry;
+  servers: Pick<Servers, "onServed">;
   stores: StoreRegistry;
   accountObject: (key: AccountKey) => Account | ClusterAccount | undefined;
   enqueue: (resource: Resource, key: string) => void;
@@ -29,10 +31,14 @@ export function watchEachOther(options: WatchOptions): void {
 }
 
 /** Objects that use an account hear of its changes; a new or deleted one changes what a reference without a name means. */
-function watchAccounts({ informers, accounts, enqueue }: WatchOptions, kinds: readonly AnyKind[]): void {
+function watchAccounts({ informers, accounts, servers, enqueue }: WatchOptions, kinds: readonly AnyKind[]): void {
   const dependants = kinds.filter(({ row }) => row.account !== undefined);
   const enqueueDependants = (account: AccountKey): void => enqueueByIndex(dependants, "account", account, enqueue);
   accounts.onChange(enqueueDependants);
+  // A ClusterAccount is probed before an object needs it. An account that is not probed yet changes after its probe.
+  servers.onServed((account) => {
+    if (accounts.get(account)?.state.kind === "Ready") enqueueDependants(account);
+  });
   for (const [kind, informer] of [
     ["Account", informers.accounts],
     ["ClusterAccount", informers.clusterAccounts],

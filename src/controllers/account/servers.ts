@@ -58,6 +58,8 @@ export type Servers = {
   assertServing(key: AccountKey): void;
   /** The account is deleted. */
   forget(key: AccountKey): void;
+  /** Called when this process begins to serve an account. */
+  onServed(listener: (key: AccountKey) => void): void;
   /** @throws Error that names the accounts that this installation needs and another one serves */
   assertUncontested(): void;
 };
@@ -104,6 +106,7 @@ export function createServers(options: ServersOptions): Servers {
   const contests = createContests(options);
   /** Accounts that objects need. */
   const required = new Set<AccountKey>();
+  const listeners: ((key: AccountKey) => void)[] = [];
 
   function self(since: string): Server {
     const lease = options.lease();
@@ -131,6 +134,7 @@ export function createServers(options: ServersOptions): Servers {
         "the lease of another installation has ended; taken over",
       );
     }
+    for (const listener of listeners) listener(key);
     return taken;
   }
 
@@ -194,6 +198,7 @@ export function createServers(options: ServersOptions): Servers {
       others.forget(key);
       contests.forget(key);
     },
+    onServed: (listener) => void listeners.push(listener),
     assertUncontested: contests.assertNone,
   };
 }
