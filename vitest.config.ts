@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { fullTests, SIMULATED_FORMS } from "./test/kinds.ts";
+import { fullTests, REPLICAS, SIMULATED_FORMS } from "./test/kinds.ts";
 
 const full = fullTests();
 const tests = (folder: string) => `${folder}/**/*.test.ts`;
@@ -89,6 +89,7 @@ export default defineConfig({
           sequence: { groupOrder: 4 },
         },
       },
+      { test: { ...alone, name: "replicas", include: [tests(REPLICAS)], sequence: { groupOrder: 5 } } },
     ],
   },
 });

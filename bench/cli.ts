@@ -1,5 +1,9 @@
-/** `npm run bench -- [shards | soak] [flags]`: see main.ts, shards-main.ts and soak.ts. */
-const PROGRAMS: Readonly<Record<string, string>> = { shards: "./shards-main.ts", soak: "./soak.ts" };
+/** `npm run bench -- [shards | replicas | soak] [flags]`: see main.ts, shards-main.ts, replicas-main.ts and soak.ts. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  shards: "./shards-main.ts",
+  replicas: "./replicas-main.ts",
+  soak: "./soak.ts",
+};
 
 const program = PROGRAMS[process.argv[2] ?? ""];
 if (program !== undefined) process.argv.splice(2, 1);

@@ -27,6 +27,7 @@ export const KINDS = {
   full: { when: "full", project: "full", built: true },
   memory: { when: "full", project: "memory", built: true },
   page: { when: "full", project: "page", built: true, folders: ["test/page/"] },
+  replicas: { when: "request", project: "replicas", built: true, long: "MOORING_REPLICAS" },
   attacks: {
     when: "request",
     project: "component",
@@ -58,6 +59,8 @@ export const LONG_OPTIONS = ["jobs", "endpoints", "kills", "seed", "rows", "sele
 export const SIMULATED_FORMS = ["campaign", "pairs", "perturbation", "transitions"].map((form) => `test/sim/${form}`);
 /** Faults and searches for unknown defects at a real API server. In `npm test`, the simulation has them. */
 const FORMS = ["test/faults"];
+/** Has the machine to itself, because it measures times. */
+export const REPLICAS = "test/faults/unstable-replicas";
 /** Each takes more than a minute, mostly because it waits for what takes time with a real API server. */
 const LONG = ["admitted-values", "accounts", "cleanup", "demo", "import", "paused"].map(
   (name) => `test/integration/${name}.test.ts`,
@@ -76,7 +79,8 @@ function simulated(form: string, long: string) {
 /** The tests of the project `full`: the forms, those that take long, and all that need a tool. */
 export function fullTests(): string[] {
   const withTools = testsIn(...WITH_TOOLS).filter((test) => needsOf(test).length > 0);
-  return [...new Set([...testsIn(...FORMS), ...LONG, ...withTools])].sort();
+  const forms = testsIn(...FORMS).filter((test) => !test.startsWith(REPLICAS));
+  return [...new Set([...forms, ...LONG, ...withTools])].sort();
 }
 
 /** The tests of this kind that may need a program; undefined when none does, and vitest's own search finds them. */

@@ -4,7 +4,7 @@
  *
  * --only KINDS    of lint, typecheck and test/kinds.ts, separated by commas
  * --rest          what `npm test` leaves out
- * --long          the long form of campaign, attacks, pairs, perturbation, transitions and upgrade, which `--only` names;
+ * --long          the long form of replicas, campaign, attacks, pairs, perturbation, transitions and upgrade, which `--only` names;
  *                 `LONG_OPTIONS` of test/kinds.ts change it, and the mutants
  * --kubernetes V  newest (default), or the oldest that Mooring supports
  *

@@ -87,7 +87,7 @@ describe("the arguments", () => {
 
   it("name the kinds there are", () => {
     expect(() => parseArguments(["test", "--only", "pears"])).toThrow(
-      /^--only pears: use lint, typecheck, unit, component, sim, integration, forms, full, memory, page, attacks, campaign, /,
+      /^--only pears: use lint, typecheck, unit, component, sim, integration, forms, full, memory, page, replicas, attacks, campaign, /,
     );
   });
 
