@@ -4,6 +4,9 @@ import type { Scheduler } from "./scheduler.ts";
 /** 2026-03-01T00:00:00Z. */
 export const EPOCH_MS = Date.UTC(2026, 2, 1);
 
+/** Between two events that a process reads when it continues. */
+const LINE_MS = 0.001;
+
 /**
  * The time of one process. While the process is paused nothing of it runs; what came due meanwhile runs when it
  * continues. After its death nothing of it runs any more.
@@ -54,8 +57,8 @@ export function createProcessTime(scheduler: Scheduler, skewMs: number): Process
     },
     resume() {
       paused = false;
-      // One event each, as the process reads them from its sockets and timers.
-      for (const run of held.splice(0)) scheduler.after(0, () => deliver(run));
+      // One event each, as the process reads them from its sockets and timers. Lines of one connection never overtake each other.
+      for (const [index, run] of held.splice(0).entries()) scheduler.after(index * LINE_MS, () => deliver(run));
     },
     die() {
       alive = false;
