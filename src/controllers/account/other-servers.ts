@@ -48,7 +48,7 @@ export function createOtherServers({ kube, clock, installation }: OtherServersOp
   /** Whether a lease has ended, by the last read of it. */
   const reads = new Map<string, { at: number; ended: Promise<boolean> }>();
 
-  /** How long something has been as it is, ms. */
+  /** How long this version has been seen, ms. */
   function lasting(what: string, version: string | undefined): number {
     const before = seen.get(what);
     if (before === undefined || before.version !== version) seen.set(what, { version, at: clock.monotonic() });
