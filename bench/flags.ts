@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { PEERS, type Peer } from "./figures.ts";
 import { SCENARIO_NAMES, type ScenarioName } from "./scenario-figures.ts";
 
-/** Flags with one number above 0, each of which has a default (docs/performance.md). */
+/** Flags with one number above 0, each of which has a default (docs/reference/performance.md). */
 const NUMBERS = [
   "rounds",
   "calm",

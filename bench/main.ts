@@ -1,6 +1,6 @@
 /**
- * Measures Mooring, adds the figures to bench/figures.json, and writes docs/performance.md with its plots from all figures there.
- * Run: npm run bench -- [flags]; docs/performance.md lists them.
+ * Measures Mooring, adds the figures to bench/figures.json, and writes docs/reference/performance.md with its plots from all figures there.
+ * Run: npm run bench -- [flags]; docs/reference/performance.md lists them.
  */
 import { BENCH_TOOLS, prepareTools } from "../tools/programs/tool.ts";
 import { measureDrain } from "./drain.ts";

@@ -6,7 +6,7 @@ import { heading, number, row } from "./markdown.ts";
 import { PAGE_SIZE, plotsOf, titleOf } from "./plots.ts";
 import { scenariosText, sizeText } from "./scenario-report.ts";
 
-const PAGE = new URL("../docs/performance.md", import.meta.url);
+const PAGE = new URL("../docs/reference/performance.md", import.meta.url);
 const IMAGES = new URL("../docs/images/", import.meta.url);
 const BEGIN = "<!-- figures: made by `npm run bench` -->\n";
 const END = "<!-- /figures -->";
@@ -127,7 +127,7 @@ export function figuresText(figures: Figures): string {
   const { drains, profiles, scale, scenarios } = figures;
   const plots = plotsOf(figures).map(({ file, alt }) => ({
     isRatio: file.includes("ratios"),
-    text: `![${alt}](images/${file})`,
+    text: `![${alt}](../images/${file})`,
   }));
   const imagesOf = (ratio: boolean) => plots.flatMap(({ isRatio, text }) => (isRatio === ratio ? [text, ""] : []));
   return [
@@ -154,6 +154,6 @@ export function withFigures(page: string, figures: Figures): string {
   const [before, rest] = page.split(BEGIN);
   const after = rest?.split(END)[1];
   if (before === undefined || after === undefined)
-    throw new Error(`docs/performance.md has no ${BEGIN.trim()} ... ${END}`);
+    throw new Error(`docs/reference/performance.md has no ${BEGIN.trim()} ... ${END}`);
   return `${before}${BEGIN}${figuresText(figures)}${END}${after}`;
 }

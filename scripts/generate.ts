@@ -4,7 +4,7 @@
  *
  *   images                     the screenshots of the web page in docs/images, in your Chromium
  *   recording                  docs/images/demo.cast and demo.svg, in a pseudo-terminal: needs `script` of util-linux
- *   first-steps SCENARIO ...   the transcripts of docs/first-steps.md: see scripts/first-steps/main.ts
+ *   first-steps SCENARIO ...   the transcripts of docs/reference/first-steps.md: see scripts/first-steps/main.ts
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -17,10 +17,13 @@ export async function generatedPages(): Promise<Map<string, string>> {
   return new Map([
     ["charts/mooring/files/kinds.yaml", chartKinds()],
     ["examples/gitops/argo-cd/argocd-cm.yaml", healthConfigMap(await read("examples/gitops/argo-cd/health.lua"))],
-    ["docs/reasons.md", reasonsPage()],
-    ["docs/operator.md", withFlags(await read("docs/operator.md"), flagsTable(registerOperatorCommand))],
-    ["docs/import.md", withFlags(await read("docs/import.md"), flagsTable(registerImportCommand))],
-    ["docs/simulator.md", withFlags(await read("docs/simulator.md"), flagsTable(registerSimulatorCommand))],
+    ["docs/reference/reasons.md", reasonsPage()],
+    ["docs/how-to/operator.md", withFlags(await read("docs/how-to/operator.md"), flagsTable(registerOperatorCommand))],
+    ["docs/how-to/import.md", withFlags(await read("docs/how-to/import.md"), flagsTable(registerImportCommand))],
+    [
+      "docs/how-to/simulator.md",
+      withFlags(await read("docs/how-to/simulator.md"), flagsTable(registerSimulatorCommand)),
+    ],
     ...(await referencePages()),
   ]);
 }

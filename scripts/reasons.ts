@@ -1,6 +1,6 @@
 import { REASONS } from "../src/api/v1alpha1/reasons.ts";
 
-/** docs/reasons.md. */
+/** docs/reference/reasons.md. */
 export function reasonsPage(): string {
   const tables = Object.entries(REASONS).map(([section, reasons]) => {
     const rows = Object.entries(reasons).map(

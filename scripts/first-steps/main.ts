@@ -1,5 +1,5 @@
 /**
- * Follows the README as a new user does, in a clone of the last commit, and writes what happens with its times to docs/first-steps.md:
+ * Follows the README as a new user does, in a clone of the last commit, and writes what happens with its times to docs/reference/first-steps.md:
  *
  *   npm run generate -- first-steps without-cluster
  *   npm run generate -- first-steps in-cluster --load "kind load docker-image" --kubeconfig PATH
@@ -19,7 +19,7 @@ import { inCluster, type Scenario, type Step, withoutCluster } from "./scenarios
 import { type Ran, replaceTranscript, transcriptSection } from "./transcript.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-const PAGE = join(ROOT, "docs/first-steps.md");
+const PAGE = join(ROOT, "docs/reference/first-steps.md");
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -2,7 +2,7 @@
 export type Step = { command: string; until?: RegExp };
 
 export type Scenario = {
-  /** Of its section in docs/first-steps.md. */
+  /** Of its section in docs/reference/first-steps.md. */
   name: string;
   /** What a new user types, first to last. */
   steps: readonly Step[];
@@ -27,7 +27,7 @@ export const withoutCluster: Scenario = {
 const RELEASE_IMAGE = "ghcr.io/mooring-dev/mooring:0.1.0";
 const RESULT = "/api/v1/namespaces/mooring-system/services/mooring-simulator:8090/proxy";
 
-/** README, "Install", and docs/install.md, "From a checkout". `LOAD_IMAGE` is the command that loads an image into the nodes. */
+/** README, "Install", and docs/how-to/install.md, "From a checkout". `LOAD_IMAGE` is the command that loads an image into the nodes. */
 export const inCluster = (dockerArguments: string): Scenario => ({
   name: "in a cluster",
   steps: [

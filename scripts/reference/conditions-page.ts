@@ -10,12 +10,12 @@ export function conditionsPage(conditions: Readonly<Record<string, string>> = CO
   });
   return [
     pageHead("Conditions", "src/api/v1alpha1/conditions.ts"),
-    "`status.conditions` has entries of these types. Each has a status, a [reason](../reasons.md), a message for you, and the",
+    "`status.conditions` has entries of these types. Each has a status, a [reason](reasons.md), a message for you, and the",
     "generation of the object that it describes.",
     "",
     markdownTable(["type", "kinds", "meaning while True"], rows),
     "",
-    "See [the API](../api.md#status) for the rules between conditions.",
+    "See [the API](api.md#status) for the rules between conditions.",
     "",
   ].join("\n");
 }

@@ -167,7 +167,7 @@ export function eventsPage(events: readonly DocumentedEvent[]): string {
     ),
     "",
     "In addition, every kind has a Warning event when it becomes Stalled, and a job has one when an attempt is refused or its task",
-    "fails. The reason of that event is the reason of the condition: see [Reasons](../reasons.md).",
+    "fails. The reason of that event is the reason of the condition: see [Reasons](reasons.md).",
     "",
   ].join("\n");
 }

@@ -32,7 +32,7 @@ export function kindPage(kind: KindDefinition, guide: string): string {
     ...rulesSection(rules),
     "## Status",
     "",
-    "Mooring writes the status. See [conditions](conditions.md) and [reasons](../reasons.md) for `status.conditions`.",
+    "Mooring writes the status. See [conditions](conditions.md) and [reasons](reasons.md) for `status.conditions`.",
     "",
     markdownTable(["field", "type", "allowed values", "meaning"], schemaFields(status, "status").map(statusRow)),
     "",

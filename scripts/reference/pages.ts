@@ -12,7 +12,7 @@ import { pageHead } from "./table.ts";
 export async function referencePages(): Promise<Map<string, string>> {
   return new Map([
     ["docs/reference/README.md", indexPage()],
-    ...KINDS.map((kind): [string, string] => [kindPagePath(kind), kindPage(kind, `../kinds/${guideOf(kind)}.md`)]),
+    ...KINDS.map((kind): [string, string] => [kindPagePath(kind), kindPage(kind, `../how-to/${guideOf(kind)}.md`)]),
     ["docs/reference/conditions.md", conditionsPage()],
     ["docs/reference/events.md", eventsPage(EVENTS)],
     ["docs/reference/metrics.md", metricsPage(operatorMetrics())],
@@ -28,7 +28,7 @@ export function guideOf({ singular }: KindDefinition): string {
 function indexPage(): string {
   const kinds = KINDS.map(
     (kind) =>
-      `| [${kind.resource.kind}](${kind.singular}.md) | ${kind.description} [Guide](../kinds/${guideOf(kind)}.md) |`,
+      `| [${kind.resource.kind}](${kind.singular}.md) | ${kind.description} [Guide](../how-to/${guideOf(kind)}.md) |`,
   );
   return [
     pageHead("Reference", "src"),
@@ -36,11 +36,11 @@ function indexPage(): string {
     "|---|---|",
     ...kinds,
     "| [Conditions](conditions.md) | The types in `status.conditions` |",
-    "| [Reasons](../reasons.md) | The reasons of all conditions |",
+    "| [Reasons](reasons.md) | The reasons of all conditions |",
     "| [Events](events.md) | The events of all kinds |",
     "| [Metrics](metrics.md) | What the operator serves at `/metrics` |",
     "| [Command line](command-line.md) | Every command with its flags and exit codes |",
-    "| [Operator flags](../operator.md) | Flags and environment variables of the operator |",
+    "| [Operator flags](../how-to/operator.md) | Flags and environment variables of the operator |",
     "| [Alerts](../runbooks/README.md) | A runbook for each alert of the chart |",
     "",
   ].join("\n");

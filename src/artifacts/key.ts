@@ -14,7 +14,7 @@ export type ArtifactPlace = {
   type: string;
 };
 
-/** `[PREFIX/]NAMESPACE/KIND/NAME/UID/N.TYPE`: the key of a copy in a store (docs/artifacts.md). */
+/** `[PREFIX/]NAMESPACE/KIND/NAME/UID/N.TYPE`: the key of a copy in a store (docs/how-to/artifacts.md). */
 export function artifactKey({ prefix, namespace, kind, name, uid, index, type }: ArtifactPlace): string {
   return joinKey(prefix, `${namespace}/${kind}/${name}/${uid}/${index}.${extension(type)}`);
 }

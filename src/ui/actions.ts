@@ -31,7 +31,7 @@ const canSuspend = (kind: string, { status }: UiObject) =>
 const annotate = (annotation: string, value: string | null): Effect => ({ kind: "Annotate", annotation, value });
 const setSuspend = (suspend: boolean): Effect => ({ kind: "PatchSpec", spec: { suspend } });
 
-/** The actions in the order in which the page offers them. They are those of docs/operator.md and docs/runbooks. */
+/** The actions in the order in which the page offers them. They are those of docs/how-to/operator.md and docs/runbooks. */
 const ACTIONS: readonly Action[] = [
   {
     name: "resubmit",

@@ -124,7 +124,7 @@ describe.each(FORMS)("a release that is installed with $form", ({ installerOf })
     expect(await runProgram(join(plugin, "dist/mooring.mjs"), ["status"], options)).toContain("minimal");
   });
 
-  test("is removed after its objects, as docs/install.md describes", async () => {
+  test("is removed after its objects, as docs/how-to/install.md describes", async () => {
     const kinds = "gpuendpoints,speechjobs,videojobs,billreports,artifactstores,accounts";
     await kubectl("delete", kinds, "--all", "--all-namespaces", "--timeout=60s");
     await kubectl("delete", "clusteraccounts", "--all", "--timeout=60s");

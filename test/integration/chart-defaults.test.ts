@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Rendered, render } from "../support/chart.ts";
 
-/** The defaults that docs/security.md promises. */
+/** The defaults that docs/explanation/security.md promises. */
 describe("without values, the chart", () => {
   let objects: Rendered[];
   const specOf = (kind: string) =>

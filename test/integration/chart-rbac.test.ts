@@ -316,7 +316,7 @@ async function operatorFor(team: World, ...settings: string[]) {
   const system = await createWorld("rights");
   const kubeconfig = await installRights(system, settings.length === 0 ? [] : ["--set", settings.join(",")]);
   const operator = await system.startOperator({ kubeconfig, args: [`--watch-namespaces=${team.namespace}`] });
-  /** As the admin of the served namespace does it, by the command of docs/install.md. */
+  /** As the admin of the served namespace does it, by the command of docs/how-to/install.md. */
   const grant = (role: string) =>
     runProgram(inject("kubectl"), [
       ...["--kubeconfig", inject("kubeconfig"), "--namespace", team.namespace],

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
-import { runHashController } from "../../docs/engine-example.ts";
+import { runHashController } from "../../docs/explanation/engine-example.ts";
 import { createWorld, eventually } from "../support/world.ts";
 
-it("the worked example of docs/engine.md does what it says, against the real API server", async () => {
+it("the worked example of docs/explanation/engine.md does what it says, against the real API server", async () => {
   const world = await createWorld("engine", { account: null });
   const stop = new AbortController();
   const stopController = await runHashController(world.kube, [world.namespace], pino({ level: "silent" }), stop.signal);
@@ -28,9 +28,9 @@ it("the worked example of docs/engine.md does what it says, against the real API
   expect(await hashOf("plain")).toBeUndefined();
 });
 
-it("docs/engine.md shows the example as it is run", async () => {
-  const page = await readFile(new URL("../../docs/engine.md", import.meta.url), "utf8");
-  const example = await readFile(new URL("../../docs/engine-example.ts", import.meta.url), "utf8");
+it("docs/explanation/engine.md shows the example as it is run", async () => {
+  const page = await readFile(new URL("../../docs/explanation/engine.md", import.meta.url), "utf8");
+  const example = await readFile(new URL("../../docs/explanation/engine-example.ts", import.meta.url), "utf8");
   const shown = /```ts\n([\s\S]*?)```/.exec(page)?.[1];
   expect(shown).toBe(example.slice(example.indexOf("type ConfigMap")));
 });

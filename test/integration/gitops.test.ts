@@ -14,7 +14,7 @@ import { objectsIn, resourceSteps } from "../support/page-manifests.ts";
 import { type AnyObject, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const blocks = fencedBlocks(await readFile(join(root, "docs/gitops.md"), "utf8"));
+const blocks = fencedBlocks(await readFile(join(root, "docs/how-to/gitops.md"), "utf8"));
 
 let world: World;
 let folder: string;
@@ -45,7 +45,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const paid = async (text: string) =>
   (await world.audit()).filter(({ method, body }) => method === "POST" && JSON.stringify(body ?? "").includes(text));
 
-describe("docs/gitops.md", () => {
+describe("docs/how-to/gitops.md", () => {
   it("can be followed from top to bottom", async () => {
     // What an Argo CD has already.
     const own = { "timeout.reconciliation": "180s" };

@@ -16,7 +16,7 @@ import { API_KEY, BUNDLE, condition, createWorld, eventually, type World, waitFo
 const folder = await mkdtemp(join(tmpdir(), "mooring-install-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const blocks = fencedBlocks(await readFile(join(projectRoot, "docs/install.md"), "utf8"));
+const blocks = fencedBlocks(await readFile(join(projectRoot, "docs/how-to/install.md"), "utf8"));
 const accountValues = blocks.find(({ body }) => body.includes("defaultAccount:"))?.body ?? "";
 
 /** The values of a release that tries the simulator, and then the values of the page over them, as `helm upgrade` merges them. */
@@ -55,7 +55,7 @@ const cleanedUp = (world: World) =>
     return true;
   });
 
-describe("the values blocks of docs/install.md", () => {
+describe("the values blocks of docs/how-to/install.md", () => {
   const values = blocks.flatMap((block, index) =>
     block.language === "yaml" ? [{ ...block, next: blocks[index + 1] }] : [],
   );

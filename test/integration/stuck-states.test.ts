@@ -20,7 +20,7 @@ import { ALL_REASONS, NEED_NOBODY, pageOf, SHOWN_ELSEWHERE } from "./stuck-state
 import { createStage, type Scene, type Stage } from "./stuck-states/stage.ts";
 import { BILL_SCENES, STORE_SCENES } from "./stuck-states/store-scenes.ts";
 
-const PAGE = fileURLToPath(new URL("../../docs/stuck-states.md", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../docs/reference/stuck-states.md", import.meta.url));
 const GROUPS = [
   { title: "Accounts", scenes: ACCOUNT_SCENES },
   { title: "Endpoints", scenes: ENDPOINT_SCENES },
@@ -128,7 +128,7 @@ describe.concurrent("an object in the state", () => {
   });
 });
 
-describe("docs/stuck-states.md", () => {
+describe("docs/reference/stuck-states.md", () => {
   it("shows what the commands print", async () => {
     expect(SCENES.filter((scene) => !outputs.has(scene)).map(({ name }) => name)).toEqual([]);
     await expect(pageOf(GROUPS, outputs)).toMatchFileSnapshot(PAGE);

@@ -13,7 +13,7 @@ beforeAll(async () => {
   scene = await createScene("team");
 });
 
-/** The pictures of docs/ui.md: `npm run generate -- images` writes them to docs/images. */
+/** The pictures of docs/how-to/ui.md: `npm run generate -- images` writes them to docs/images. */
 const PICTURES = [
   { name: "endpoints", view: () => "endpoints", colorScheme: "light" },
   { name: "jobs-dark", view: () => "jobs?sort=name", colorScheme: "dark" },

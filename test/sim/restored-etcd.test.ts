@@ -38,7 +38,7 @@ it("an operator that starts after the restore notices a raised version", async (
   expect(violation).toBeUndefined();
 });
 
-it("an operator that starts after the restore cannot notice it otherwise (docs/recovery.md)", async () => {
+it("an operator that starts after the restore cannot notice it otherwise (docs/how-to/recovery.md)", async () => {
   const { violation } = await runPlan(planWith({ bump: 0, isSecret: true }));
   expect(violation?.invariant).toMatch(/^(PaidOnce|RestoreConfirmed)$/);
 });

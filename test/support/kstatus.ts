@@ -20,7 +20,7 @@ export function kstatusOf({ metadata, status }: Observed): Verdict {
   return ready === "False" || ready === "Unknown" ? "InProgress" : "Current";
 }
 
-/** What every status guarantees (docs/api.md: Status); "" when it holds. */
+/** What every status guarantees (docs/reference/api.md: Status); "" when it holds. */
 export function contractBreach(conditions: readonly Condition[]): string {
   const types = conditions.map(({ type }) => type);
   if (new Set(types).size !== types.length) return "a condition type appears twice";

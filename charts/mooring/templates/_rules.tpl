@@ -94,7 +94,7 @@ compares all of them with a list and runs an operator with exactly these permiss
   - mooring-usage-{{ . }}
 {{- end }}
   verbs: [get, update]
-# The mark of a restore of etcd (docs/recovery.md).
+# The mark of a restore of etcd (docs/how-to/recovery.md).
 - apiGroups: [""]
   resources: [configmaps]
   resourceNames: [mooring-etcd-restored]

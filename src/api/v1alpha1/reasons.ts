@@ -1,4 +1,4 @@
-/** The closed list of reasons: of every condition, and of every event that comes with one. docs/reasons.md shows it. */
+/** The closed list of reasons: of every condition, and of every event that comes with one. docs/reference/reasons.md shows it. */
 export const REASONS = {
   "Waiting and progress": {
     Pending: "No controller has reconciled the object yet.",

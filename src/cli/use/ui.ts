@@ -4,7 +4,7 @@ import { AUTHS, type UiFlags } from "./ui/flags.ts";
 
 const HELP = `
 Serves a web page on this machine, prints its URL and runs until Ctrl-C. The page reads and changes what your kubeconfig may. The URL
-has a token: who has it acts as you. With --auth, the page can run in a cluster: see docs/ui.md.
+has a token: who has it acts as you. With --auth, the page can run in a cluster: see docs/how-to/ui.md.
 
 Examples:
   mooring ui                       all objects that you may list

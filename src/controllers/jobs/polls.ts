@@ -94,7 +94,7 @@ function observeFailure({ kind, spec, status }: Job, taskID: string, result: Tas
     : { kind: "TaskFailed", reason: "RemoteTaskFailed", message: `${message}: ${advice}`, result };
 }
 
-/** A job whose polls fail for this long gives its slot back (docs/api.md: Jobs). */
+/** A job whose polls fail for this long gives its slot back (docs/reference/api.md: Jobs). */
 export const RELEASE_SLOT_AFTER_MS = 10 * 60_000;
 
 /** Characters of an error, so that the message has a complete command. */

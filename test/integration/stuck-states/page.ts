@@ -41,7 +41,7 @@ A test brings objects into each state, compares this page with the output, and r
 - The page shows the condition and the event that matter. \`mooring explain\` also prints the history.
 - Names, identifiers and times are examples. Long lines are wrapped, and the message of an event is shortened.
 
-See [Troubleshooting](troubleshooting.md) for the background, and [Reasons](reasons.md) for the states that need nobody.
+See [Troubleshooting](../how-to/troubleshooting.md) for the background, and [Reasons](reasons.md) for the states that need nobody.
 `;
 
 export function pageOf(groups: readonly Group[], outputs: ReadonlyMap<Scene, Outputs>): string {

@@ -56,7 +56,7 @@ export const STORE_SCENES: readonly Scene[] = [
     when: "The operator has no `--artifact-root`, or cannot use the folder under it.",
     arrange: ({ guarded }) => guarded.apply(manifest("volumeStore", {}, "volume")),
     advice:
-      "The administrator of the operator mounts a volume: see [A volume](artifacts.md#a-volume). Without a volume, use a bucket, and delete the store:",
+      "The administrator of the operator mounts a volume: see [A volume](../how-to/artifacts.md#a-volume). Without a volume, use a bucket, and delete the store:",
     commands: ["kubectl delete artifactstore volume -n team-a"],
   },
   {

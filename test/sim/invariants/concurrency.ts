@@ -6,7 +6,7 @@ import { condition } from "./stability.ts";
 const IN_FLIGHT = ["Submitting", "Queued", "Running"];
 
 /**
- * At most `maxConcurrentTasks` jobs have a phase in flight. One whose polls fail for long does not count (docs/api.md), and neither does
+ * At most `maxConcurrentTasks` jobs have a phase in flight. One whose polls fail for long does not count (docs/reference/api.md), and neither does
  * one that a user attached to a task that runs already: no request of ours began it.
  */
 export function watchConcurrency({ storage, judge, plan }: Pick<World, "storage" | "judge" | "plan">): void {

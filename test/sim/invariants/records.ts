@@ -9,7 +9,7 @@ import type { Judge } from "./violation.ts";
 /** How a request ended for its process. Ambiguous: it can have taken effect or not, as far as the process can tell. */
 export type FlightEnd = "Clear" | "Ambiguous";
 
-/** Judges the records of requests that cost or create something (docs/correctness.md). */
+/** Judges the records of requests that cost or create something (docs/explanation/correctness.md). */
 export type Records = {
   /** The first byte of a request leaves a process. */
   sent(sender: string, request: CoreRequest): void;

@@ -91,7 +91,7 @@ const OWN_MEMBER = "member-1";
 
 /**
  * A user requested another endpoint while the account had the key of another member, which does not show this one: both can run
- * (docs/correctness.md, "What is not guaranteed").
+ * (docs/explanation/correctness.md, "What is not guaranteed").
  */
 function isReplacedByUser({ plan }: Pick<World, "plan">, serial: number | undefined): boolean {
   const requests = plan.actions.filter((action) => action.do === "reconcile" && action.serial === serial);

@@ -59,7 +59,7 @@ export function createTruthWatch(world: World): TruthWatch {
 const LEFT = ["DriftFight", "BudgetExceeded", "BudgetUnknown"];
 
 /**
- * Mooring stops updating a field that another client keeps changing (docs/troubleshooting.md, DriftFight), and waits with more
+ * Mooring stops updating a field that another client keeps changing (docs/how-to/troubleshooting.md, DriftFight), and waits with more
  * workers for the budget. An endpoint that can run
  * workers still does what Ready=True says: it serves. So the status is true when it names the value at the service. A suspended
  * endpoint with workers, and an endpoint that can run none, are never ready.

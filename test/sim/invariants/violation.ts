@@ -1,4 +1,4 @@
-/** The names of what must always hold. docs/correctness.md explains each. */
+/** The names of what must always hold. docs/explanation/correctness.md explains each. */
 export type Invariant =
   | "PaidOnce"
   | "OneEndpoint"

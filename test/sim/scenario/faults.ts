@@ -179,7 +179,7 @@ function restoreEtcd(world: World, fault: Extract<Fault, { fault: "restoreEtcd" 
   });
 }
 
-/** What an administrator does when no process runs that has run since the snapshot (docs/recovery.md): the operator starts after it. */
+/** What an administrator does when no process runs that has run since the snapshot (docs/how-to/recovery.md): the operator starts after it. */
 function announceRestore({ cluster, replicas, plan }: World, downMs: number): void {
   for (let process = 0; process < plan.replicas; process++) replicas.crash(process, downMs);
   cluster.create(configMapResource, OPERATOR_NAMESPACE, { metadata: { name: RESTORE_MARKER } });

@@ -4,7 +4,7 @@ import { hashText } from "../engine/scheduler.ts";
 /**
  * etcd is restored from a snapshot that is `behindMs` old. The API server is away for `downMs`. `bump`: by how much the restored version is
  * raised (`etcdutl snapshot restore --bump-revision`); 0: it goes on from that of the snapshot. `isSecret`: the administrator does not announce it
- * where docs/recovery.md says so.
+ * where docs/how-to/recovery.md says so.
  */
 export type RestoredEtcd = {
   fault: "restoreEtcd";
@@ -29,7 +29,7 @@ export function planRestore(purpose: string, chaosMs: number): (RestoredEtcd & {
 
 /**
  * What can go wrong beside a restore. A process that ends takes its memory with it, and the cluster has no trace of what it did after the
- * snapshot: nobody can notice that (docs/recovery.md).
+ * snapshot: nobody can notice that (docs/how-to/recovery.md).
  */
 export const BESIDE_A_RESTORE: readonly string[] = [
   "slow",

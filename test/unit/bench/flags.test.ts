@@ -41,8 +41,8 @@ describe("the flags of the benchmark", () => {
     expect(() => parseFlags(args)).toThrow(message);
   });
 
-  it("are all in docs/performance.md, and so are the scenarios", async () => {
-    const page = await readFile(new URL("../../../docs/performance.md", import.meta.url), "utf8");
+  it("are all in docs/reference/performance.md, and so are the scenarios", async () => {
+    const page = await readFile(new URL("../../../docs/reference/performance.md", import.meta.url), "utf8");
     const table = page.split("| flag | meaning |")[1]?.split("\n\n")[0] ?? "";
     for (const flag of FLAG_NAMES) expect(table).toContain(`\`--${flag}\``);
     for (const name of SCENARIO_NAMES) expect(page).toContain(`**${name}**`);

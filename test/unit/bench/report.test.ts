@@ -4,7 +4,7 @@ import { type Drain, NO_FIGURES, readFigures, withDrain, withScalePoint } from "
 import { plotsOf, ratiosOf, spreadOf } from "../../../bench/plots.ts";
 import { figuresText, withFigures } from "../../../bench/report.ts";
 
-const page = await readFile(new URL("../../../docs/performance.md", import.meta.url), "utf8");
+const page = await readFile(new URL("../../../docs/reference/performance.md", import.meta.url), "utf8");
 const figures = await readFigures(new URL("../../../bench/figures.json", import.meta.url));
 
 const round = (drainSeconds: number) => ({

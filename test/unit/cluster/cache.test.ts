@@ -38,5 +38,5 @@ test("MOORING_KUBERNETES selects the newest or the oldest Kubernetes for the sam
   const [, minor = ""] = /v(1\.\d+)\./.exec(kubernetesVersion(await read(moduleFolder, oldest))) ?? [];
   const root = fileURLToPath(new URL("../../..", import.meta.url));
   expect(await read(root, "charts/mooring/Chart.yaml")).toContain(`kubeVersion: ">=${minor}.0-0"`);
-  expect(await read(root, "docs/install.md")).toContain(`You need Kubernetes ${minor} or newer`);
+  expect(await read(root, "docs/how-to/install.md")).toContain(`You need Kubernetes ${minor} or newer`);
 });

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-const page = await readFile(`${root}docs/architecture.md`, "utf8");
+const page = await readFile(`${root}docs/explanation/architecture.md`, "utf8");
 const sources = (await readdir(`${root}src`, { recursive: true }))
   .filter((path) => path.endsWith(".ts"))
   .map((path) => `src/${path}`);

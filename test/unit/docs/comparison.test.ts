@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { projectRoot } from "../../support/pages.ts";
 
-const page = await readFile(join(projectRoot, "docs/comparison.md"), "utf8");
+const page = await readFile(join(projectRoot, "docs/explanation/comparison.md"), "utf8");
 const tables = page.split(/^## /m).filter((section) => section.includes("| expectation |"));
 const rows = tables.flatMap((table) => {
   const lines = table.split("\n").filter((line) => line.startsWith("| "));
@@ -15,7 +15,7 @@ const rows = tables.flatMap((table) => {
 
 const targets = (cell: string) => [...cell.matchAll(/\]\(([^)]+)\)/g)].map(([, target = ""]) => target);
 
-describe("the expectations of docs/comparison.md", () => {
+describe("the expectations of docs/explanation/comparison.md", () => {
   test("are at least 24, each once", () => {
     const names = rows.map(({ expectation }) => expectation);
     expect(names.length).toBeGreaterThanOrEqual(24);
@@ -25,7 +25,8 @@ describe("the expectations of docs/comparison.md", () => {
   test.each(rows)("$expectation: the files that prove the entry of Mooring exist", async ({ mooring }) => {
     const files = targets(mooring).map((target) => target.split("#")[0] ?? "");
     expect(files).not.toEqual([]);
-    for (const file of files) expect((await stat(join(projectRoot, "docs", file))).isFile(), file).toBe(true);
+    for (const file of files)
+      expect((await stat(join(projectRoot, "docs/explanation", file))).isFile(), file).toBe(true);
   });
 
   test.each(rows)("$expectation: each other project has a source or was not found", ({ peers }) => {

@@ -46,23 +46,23 @@ describe("a transcript", () => {
   });
 });
 
-describe("docs/first-steps.md", () => {
+describe("docs/reference/first-steps.md", () => {
   const scenarios = [withoutCluster, inCluster("")];
 
   test.each(scenarios)("has the commands of a run $name", async ({ name, steps }) => {
-    const page = await read("docs/first-steps.md");
+    const page = await read("docs/reference/first-steps.md");
     const [, section = ""] = new RegExp(`<!-- transcript: ${name} -->([^]*?)<!-- /transcript -->`).exec(page) ?? [];
     for (const { command } of steps) expect(section).toContain(`\n$ ${command}`);
   });
 
   test.each(scenarios)("follows what a new user reads ($name)", async ({ steps }) => {
-    const texts = await Promise.all(["README.md", "docs/install.md", "tools/demo/report.ts"].map(read));
+    const texts = await Promise.all(["README.md", "docs/how-to/install.md", "tools/demo/report.ts"].map(read));
     const commands = steps.flatMap(({ command }) => command.split(" && "));
     const typed = commands.filter((command) => !/^(ls|\$LOAD_IMAGE) /.test(command));
     for (const command of typed) expect(texts.join("\n")).toContain(command);
   });
 
   test("has no path of a machine", async () => {
-    expect(await read("docs/first-steps.md")).not.toMatch(/\/(root|home|work|tmp)\//);
+    expect(await read("docs/reference/first-steps.md")).not.toMatch(/\/(root|home|work|tmp)\//);
   });
 });

@@ -15,13 +15,13 @@ describe("pages made from the source", () => {
   });
 
   test("name every reason with its meaning", async () => {
-    const page = await read("docs/reasons.md");
+    const page = await read("docs/reference/reasons.md");
     for (const reason of Object.values(REASONS).flatMap(Object.keys))
       expect(page).toMatch(new RegExp(`^\\| \`${reason}\` \\| \\S.* \\|$`, "m"));
   });
 
   test("name every setting of the operator, as flag and as variable", async () => {
-    const page = await read("docs/operator.md");
+    const page = await read("docs/how-to/operator.md");
     for (const setting of Object.keys(operatorConfigSchema.shape)) {
       expect(page).toContain(`| \`${flagOf(setting)} `);
       expect(page).toContain(`| \`${variableOf(setting)}\` |`);
@@ -33,9 +33,9 @@ test("a page without the marks is an error", () => {
   expect(() => withFlags("# Page\n", "table")).toThrow("no <!-- flags -->");
 });
 
-describe("docs/dependencies.md", () => {
+describe("docs/reference/dependencies.md", () => {
   test("gives a reason for every dependency, and names nothing else", async () => {
-    const page = await read("docs/dependencies.md");
+    const page = await read("docs/reference/dependencies.md");
     const rows = [...page.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, name]) => name);
     const { dependencies, devDependencies } = packageJson;
     expect(rows.sort()).toEqual([...Object.keys(dependencies), ...Object.keys(devDependencies)].sort());

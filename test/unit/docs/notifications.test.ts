@@ -8,7 +8,7 @@ const read = (path: string) => readFile(join(projectRoot, path), "utf8");
 
 /** The reasons of the pages of Events and of conditions. */
 async function knownReasons(): Promise<Set<string>> {
-  const pages = await Promise.all(["docs/reference/events.md", "docs/reasons.md"].map(read));
+  const pages = await Promise.all(["docs/reference/events.md", "docs/reference/reasons.md"].map(read));
   return new Set(
     pages.flatMap((page) => [...page.matchAll(/^\| `([A-Za-z]+)` \|/gm)].map(([, reason = ""]) => reason)),
   );
@@ -41,7 +41,7 @@ it("the route of Alertmanager names alerts that exist", async () => {
 });
 
 it("the page names Events and alerts that exist", async () => {
-  const rows = (await read("docs/notifications.md")).split("\n").filter((line) => line.startsWith("| "));
+  const rows = (await read("docs/how-to/notifications.md")).split("\n").filter((line) => line.startsWith("| "));
   const reasons = await knownReasons();
   const alerts = await knownAlerts();
   const named = rows.slice(1).flatMap((row) => [...row.matchAll(/`([A-Z][A-Za-z]+)`/g)].map(([, name = ""]) => name));

@@ -97,7 +97,7 @@ describe("mooring commands", () => {
 describe("the version of Node", () => {
   const STATED = /Node(?:\.js)? v?\d+/;
 
-  test("is stated in docs/quickstart.md, and on no other page", async () => {
+  test("is stated in docs/how-to/quickstart.md, and on no other page", async () => {
     const contributing = {
       path: "CONTRIBUTING.md",
       text: await readFile(join(projectRoot, "CONTRIBUTING.md"), "utf8"),
@@ -105,13 +105,13 @@ describe("the version of Node", () => {
     const stating = [...pages, contributing].filter(({ text }) => STATED.test(text)).map(({ path }) => path);
     expect(stating).toEqual([]);
     const needed = packageJson.engines.node.replace(">=", "");
-    expect(textOf.get("docs/quickstart.md")).toContain(`| Node alone | ${needed} or newer |`);
+    expect(textOf.get("docs/how-to/quickstart.md")).toContain(`| Node alone | ${needed} or newer |`);
   });
 });
 
 describe("guides", () => {
-  test.each(KINDS)("docs/kinds has a page for $resource.kind with an example and a link to its fields", (kind) => {
-    const path = `docs/kinds/${guideOf(kind)}.md`;
+  test.each(KINDS)("docs/how-to has a page for $resource.kind with an example and a link to its fields", (kind) => {
+    const path = `docs/how-to/${guideOf(kind)}.md`;
     const examples = blocksOf("yaml").filter((block) => block.path === path);
     const kinds = examples.flatMap(({ body }) => objectsIn({ body })).map((object) => object.kind);
     if (kind.singular === guideOf(kind)) expect(kinds).toContain(kind.resource.kind);

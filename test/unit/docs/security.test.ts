@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-const page = await readFile(`${root}docs/security.md`, "utf8");
+const page = await readFile(`${root}docs/explanation/security.md`, "utf8");
 const NAMED = /^`(?<file>test\/\S+\.test\.ts)`: "(?<title>.+)"$/;
 
 /** The rows of every table whose last column is named "test". */
@@ -17,7 +17,7 @@ const rows = page.split("\n\n").flatMap((block) => {
   });
 });
 
-describe("every statement of docs/security.md", () => {
+describe("every statement of docs/explanation/security.md", () => {
   test("is in a table", () => expect(rows.length).toBeGreaterThan(40));
 
   test.each(rows)("$statement: has a test that exists", async ({ test: named }) => {

@@ -13,22 +13,30 @@ describe("the navigation of the site", () => {
   });
 
   it("shows the page README of a folder as its index", () => {
-    expect(["README", "runbooks/README", "kinds/account"].map(siteOf)).toEqual(["/", "/runbooks/", "/kinds/account"]);
+    expect(["README", "runbooks/README", "how-to/account"].map(siteOf)).toEqual(["/", "/runbooks/", "/how-to/account"]);
   });
 });
 
 describe("links of the site", () => {
   it.each([
-    { page: "bills.md", link: "accounts.md#budgets", shown: "accounts.md#budgets" },
-    { page: "kinds/account.md", link: "../reasons.md", shown: "../reasons.md" },
-    { page: "kinds/account.md", link: "../runbooks/README.md#alerts", shown: "../runbooks/index.md#alerts" },
-    { page: "ui.md", link: "images/ui-inbox.png", shown: "images/ui-inbox.png" },
-    { page: "ui.md", link: "#permissions", shown: "#permissions" },
-    { page: "ui.md", link: "https://example.com/a", shown: "https://example.com/a" },
-    { page: "ui.md", link: "../CHANGELOG.md", shown: `${REPOSITORY}/blob/main/CHANGELOG.md` },
-    { page: "kinds/account.md", link: "../../README.md#a", shown: `${REPOSITORY}/blob/main/README.md#a` },
-    { page: "gitops.md", link: "../examples/integrations", shown: `${REPOSITORY}/tree/main/examples/integrations` },
-    { page: "engine.md", link: "engine-example.ts", shown: `${REPOSITORY}/blob/main/docs/engine-example.ts` },
+    { page: "how-to/bills.md", link: "accounts.md#budgets", shown: "accounts.md#budgets" },
+    { page: "how-to/account.md", link: "../reference/reasons.md", shown: "../reference/reasons.md" },
+    { page: "how-to/account.md", link: "../runbooks/README.md#alerts", shown: "../runbooks/index.md#alerts" },
+    { page: "how-to/ui.md", link: "../images/ui-inbox.png", shown: "../images/ui-inbox.png" },
+    { page: "how-to/ui.md", link: "#permissions", shown: "#permissions" },
+    { page: "how-to/ui.md", link: "https://example.com/a", shown: "https://example.com/a" },
+    { page: "how-to/ui.md", link: "../../CHANGELOG.md", shown: `${REPOSITORY}/blob/main/CHANGELOG.md` },
+    { page: "how-to/account.md", link: "../../README.md#a", shown: `${REPOSITORY}/blob/main/README.md#a` },
+    {
+      page: "how-to/gitops.md",
+      link: "../../examples/integrations",
+      shown: `${REPOSITORY}/tree/main/examples/integrations`,
+    },
+    {
+      page: "explanation/engine.md",
+      link: "engine-example.ts",
+      shown: `${REPOSITORY}/blob/main/docs/explanation/engine-example.ts`,
+    },
   ])("$link of $page leads to $shown", ({ page, link, shown }) => {
     expect(linkOnSite(page, link, REPOSITORY)).toBe(shown);
   });

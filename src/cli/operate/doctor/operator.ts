@@ -23,7 +23,7 @@ function judge(leases: readonly ShardLease[], now: number): Finding[] {
   const [last] = [...leases].sort((a, b) => b.renewedAt - a.renewedAt);
   if (last === undefined) {
     const message =
-      "no operator has been seen: nothing is reconciled before one runs (docs/install.md). One without --leader-elect has no lease, and is not seen";
+      "no operator has been seen: nothing is reconciled before one runs (docs/how-to/install.md). One without --leader-elect has no lease, and is not seen";
     return [{ level: "warn", message }];
   }
   if (!isAlive(last.renewedAt)) {
