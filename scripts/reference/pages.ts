@@ -20,9 +20,18 @@ export async function referencePages(): Promise<Map<string, string>> {
   ]);
 }
 
-/** Account and ClusterAccount share a guide. */
+/** The guide of docs/how-to for a kind: related kinds share one. */
+const GUIDES: Readonly<Record<string, string>> = {
+  speechjob: "jobs",
+  videojob: "jobs",
+  account: "accounts",
+  clusteraccount: "accounts",
+  billreport: "bills",
+  artifactstore: "artifacts",
+};
+
 export function guideOf({ singular }: KindDefinition): string {
-  return singular === "clusteraccount" ? "account" : singular;
+  return GUIDES[singular] ?? singular;
 }
 
 function indexPage(): string {

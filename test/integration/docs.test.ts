@@ -121,7 +121,7 @@ describe("commands", () => {
 
   test.each(of("npm"))("$place npm $text", ({ args }) => {
     if (args[0] === "run") expect(Object.keys(packageJson.scripts)).toContain(args[1]);
-    else expect(["ci", "test"]).toContain(args[0]);
+    else expect(["ci", "link", "test"]).toContain(args[0]);
   });
 
   test.each([...of("git"), ...of("cd")])("$place $program $text", ({ program, text }) => {
