@@ -127,3 +127,15 @@ describe("the switch from the simulator to an account", () => {
     }
   });
 });
+
+it("the values of docs/how-to/openshift.md leave the user and the groups to the cluster, and nothing else", async () => {
+  const page = await readFile(join(projectRoot, "docs/how-to/openshift.md"), "utf8");
+  const values = join(folder, "openshift.yaml");
+  await writeFile(values, fencedBlocks(page).find(({ language }) => language === "yaml")?.body ?? "");
+  const pods = (await render("mooring-system", "--values", values)).flatMap((object) => {
+    const spec = object["spec"] as { template?: { spec: { securityContext: object } } } | undefined;
+    return spec?.template === undefined ? [] : [spec.template.spec.securityContext];
+  });
+  expect(pods.length).toBeGreaterThan(0);
+  for (const pod of pods) expect(pod).toEqual({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
+});
