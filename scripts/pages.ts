@@ -21,8 +21,8 @@ export async function generatedPages(): Promise<Map<string, string>> {
     ["docs/how-to/operator.md", withFlags(await read("docs/how-to/operator.md"), flagsTable(registerOperatorCommand))],
     ["docs/how-to/import.md", withFlags(await read("docs/how-to/import.md"), flagsTable(registerImportCommand))],
     [
-      "docs/how-to/simulator.md",
-      withFlags(await read("docs/how-to/simulator.md"), flagsTable(registerSimulatorCommand)),
+      "docs/reference/simulator.md",
+      withFlags(await read("docs/reference/simulator.md"), flagsTable(registerSimulatorCommand)),
     ],
     ...(await referencePages()),
   ]);

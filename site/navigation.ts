@@ -31,7 +31,6 @@ export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] 
       "how-to/operator",
       "how-to/recovery",
       "how-to/troubleshooting",
-      "how-to/simulator",
     ],
   },
   {
@@ -52,6 +51,7 @@ export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] 
       "reference/clusteraccount",
       "reference/billreport",
       "reference/artifactstore",
+      "reference/simulator",
       "reference/performance",
       "reference/first-steps",
       "reference/dependencies",

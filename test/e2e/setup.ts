@@ -50,7 +50,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const { env } = process;
   const missing = await missingForCluster(env);
   if (missing !== undefined) {
-    log(`SKIPPED: ${missing}. docs/how-to/install.md, "The end-to-end test", has what the tests need.`);
+    log(`SKIPPED: ${missing}. CONTRIBUTING.md, "The end-to-end test", has what the tests need.`);
     project.provide("e2e", missing);
     return async () => undefined;
   }
