@@ -48,7 +48,7 @@ export default defineConfig({
           name: "sim",
           include: [tests("test/sim"), tests("test/fuzz")],
           exclude: SIMULATED_FORMS.map(tests),
-          testTimeout: LONGEST_MS,
+          ...timeouts,
           maxWorkers: "100%",
         },
       },

@@ -1,31 +1,25 @@
-import { join } from "node:path";
 import { defineConfig } from "vitest/config";
-import { mutantNamed } from "./test/sim/mutants/all.ts";
-import { mutated, ROOT } from "./test/sim/mutants/mutant.ts";
+import { fullTests, SIMULATED_FORMS } from "./test/kinds.ts";
+import { changeBy } from "./test/sim/mutants/change.ts";
 
-/** Runs unit and component tests without one guard of the operator. The mutation checks start it and set MOORING_MUTANT. */
-const mutant = mutantNamed(process.env["MOORING_MUTANT"] ?? "");
+/** Runs what needs no program while a file of `src/` is changed. The mutation checks start it, and set the variables. */
+const { MOORING_MUTANT: mutant, MOORING_PLACES: places } = process.env;
+const change = changeBy({ mutant, places });
 
 export default defineConfig({
-  plugins: [
-    {
-      name: "mutant",
-      enforce: "pre",
-      transform(code, id) {
-        return id === join(ROOT, mutant.file) ? mutated(mutant, code) : undefined;
-      },
-    },
-  ],
+  plugins: [{ name: "mutant", enforce: "pre", transform: (code, id) => change(id, code) }],
   test: {
-    include: [
-      "test/unit/**/*.test.ts",
-      "test/component/**/*.test.ts",
-      "test/security/*.test.ts",
-      "test/sim/{leaks,copies,backoff}.test.ts",
+    include: ["test/{unit,component,sim,fuzz}/**/*.test.ts", "test/security/*.test.ts"],
+    exclude: [
+      "test/unit/no-sockets.test.ts",
+      "test/unit/mutants.test.ts",
+      ...fullTests(),
+      ...SIMULATED_FORMS.map((form) => `${form}/**`),
     ],
-    exclude: ["test/unit/no-sockets.test.ts"],
+    ...(places === undefined ? {} : { setupFiles: ["test/sim/mutants/random/reached-by-tests.ts"] }),
     environment: "node",
     isolate: false,
     testTimeout: 60_000,
+    hookTimeout: 120_000,
   },
 });

@@ -5,7 +5,7 @@ import { systemClock } from "../src/base/clock.ts";
 import { createKubeClient } from "../src/kube/client.ts";
 import { configMapResource } from "../src/kube/resource.ts";
 import type { KubeObject } from "../src/kube/types.ts";
-import { createInformer } from "../src/runtime/store.ts";
+import { createInformer } from "../src/runtime/informer.ts";
 import { createSightings, type Sightings } from "../tools/chaos/chaos-scenario.ts";
 import { anonymous } from "../tools/cluster/credentials.ts";
 

@@ -1,6 +1,5 @@
-/** `npm run bench -- [shards | replicas | soak] [flags]`: see main.ts, shards-main.ts, replicas-main.ts and soak.ts. */
+/** `npm run bench -- [replicas | soak] [flags]`: see main.ts, replicas-main.ts and soak.ts. */
 const PROGRAMS: Readonly<Record<string, string>> = {
-  shards: "./shards-main.ts",
   replicas: "./replicas-main.ts",
   soak: "./soak.ts",
 };

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 import { createKubeClient, type KubeClient } from "../src/kube/client.ts";
 import { loadCredentials } from "../src/kube/credentials.ts";
+import type { KubeObject } from "../src/kube/types.ts";
 import { type ControlPlane, startControlPlane } from "../tools/cluster/control-plane.ts";
 import { type Guarded, startGuarded } from "../tools/cluster/guarded.ts";
 import { runProgram } from "../tools/cluster/run-program.ts";
@@ -87,7 +88,10 @@ async function fill<R extends { baseURL: string }>(
 }
 
 /** @param name default: that of the account of objects without accountRef */
-export function accountAt({ baseURL, rateLimit }: { baseURL: string; rateLimit: object }, name = "default"): object {
+export function accountAt(
+  { baseURL, rateLimit }: { baseURL: string; rateLimit: object },
+  name = "default",
+): KubeObject {
   return {
     apiVersion: "mooring.dev/v1alpha1",
     kind: "Account",

@@ -3,7 +3,8 @@ import { createLogger } from "../src/base/log.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import type { Resource } from "../src/kube/resource.ts";
 import type { KubeObject } from "../src/kube/types.ts";
-import { type Change, createInformer } from "../src/runtime/store.ts";
+import { createInformer } from "../src/runtime/informer.ts";
+import type { Change } from "../src/runtime/store.ts";
 import { NAMESPACE } from "./cluster.ts";
 
 type Follow = { client: KubeClient; resource: Resource; signal: AbortSignal };

@@ -59,7 +59,7 @@ async function canMount(): Promise<boolean> {
 /** The flags of a measured operator beside its address of metrics. */
 export const OPERATOR_FLAGS: readonly string[] = [
   `--watch-namespaces=${NAMESPACE}`,
-  `--leader-election-namespace=${NAMESPACE}`,
+  `--operator-namespace=${NAMESPACE}`,
   "--allow-private-networks",
   "--health-probe-bind-address=127.0.0.1:0",
 ];

@@ -1,9 +1,9 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { stringify } from "yaml";
-import { gpuEndpointResource } from "../src/api/v1alpha1/kinds.ts";
+import type { Account } from "../src/api/v1alpha1/account.ts";
+import { accountResource, gpuEndpointResource } from "../src/api/v1alpha1/kinds.ts";
+import type { KubeClient } from "../src/kube/client.ts";
 import type { KubeObject } from "../src/kube/types.ts";
+import { waitUntil } from "../tools/cluster/wait-until.ts";
 import {
   accountAt,
   type BenchCluster,
@@ -43,7 +43,7 @@ export type ReplicasFigures = {
   endpoints: number;
   accounts: number;
   createSeconds: number;
-  /** From the start of the processes until every endpoint was Ready. */
+  /** From the first endpoint until every one was Ready. */
   readySeconds: number;
   /** Accepted creates at the remote services, and those that made an endpoint a second time. */
   creates: number;
@@ -53,34 +53,36 @@ export type ReplicasFigures = {
   idle: ReplicaFigures;
 };
 
-/** Without it, each process would serve every account. */
-const ELECT = ["--leader-elect"];
 const INTERVAL_MS = 1_000;
 /** Far beyond what a slow machine takes for each object, and the least for a few of them. */
 const MS_PER_OBJECT = 240;
 const LEAST_MS = 5 * 60_000;
+/** Then the processes have seen each other's leases. */
+const ACQUAINTED_MS = 5_000;
 /** After this time at rest, garbage of the start has been collected. */
 const CALM_MS = 30_000;
 
-/** Until every endpoint is Ready, then at rest, and then beside one more process. */
+/** Processes that divide new accounts, until every endpoint is Ready, then at rest, and then beside one more process. */
 export async function measureReplicas(options: ReplicasOptions): Promise<ReplicasFigures> {
   const { endpoints, accounts, replicas, say, signal } = options;
   const cluster = await startBenchCluster(options);
+  const client = await clientOf(cluster);
   try {
-    const began = performance.now();
-    const remotes = await createObjects(cluster, options);
-    const createSeconds = (performance.now() - began) / 1_000;
-    say(`${endpoints} endpoints of ${accounts} accounts after ${createSeconds.toFixed(0)} s`);
-
-    const startedAt = performance.now();
     const names = Array.from({ length: replicas }, (_, index) => `operator-${index}`);
-    const operators = await Promise.all(names.map((name) => startOperator(cluster, name, ELECT)));
+    const operators = await Promise.all(names.map((name) => startStarted(cluster, name, signal)));
+    await sleep(ACQUAINTED_MS, undefined, { signal });
+    const remotes = await createAccounts({ cluster, client }, options);
+    const began = performance.now();
+    const since = () => (performance.now() - began) / 1_000;
+    await createEndpoints(client, options);
+    const createSeconds = since();
+    say(`${endpoints} endpoints of ${accounts} accounts after ${createSeconds.toFixed(0)} s`);
     await untilReady(cluster, operators, options);
-    const readySeconds = (performance.now() - startedAt) / 1_000;
+    const readySeconds = since();
     say(`every endpoint is Ready after ${readySeconds.toFixed(0)} s`);
     const startCpu = await cpuOf(operators);
     await sleep(CALM_MS, undefined, { signal });
-    const extra = await startOperator(cluster, "idle", ELECT);
+    const extra = await startStarted(cluster, "idle", signal);
     const idleCpu = async () => (await extra.usage()).cpuSeconds;
     await sleep(CALM_MS, undefined, { signal });
     const idleStart = await idleCpu();
@@ -99,40 +101,53 @@ export async function measureReplicas(options: ReplicasOptions): Promise<Replica
     const counted = { creates: sum("create"), duplicates: sum("duplicates") };
     return { endpoints, accounts, createSeconds, readySeconds, ...counted, replicas: figures, idle };
   } finally {
+    await client.close();
     await cluster.stop();
   }
 }
 
+/** An operator that has its lists, and may take accounts. */
+async function startStarted(cluster: BenchCluster, name: string, signal: AbortSignal): Promise<MeasuredOperator> {
+  const operator = await startOperator(cluster, name);
+  const isStarted = async () => (await cluster.guarded.output(name)).includes("controllers started");
+  await waitUntil(`${name} has its lists`, isStarted, { timeoutMs: LEAST_MS, signal });
+  return operator;
+}
+
 const accountName = (index: number) => `account-${index}`;
 
-/** Each account has a remote service of its own, as accounts of different customers have. */
-async function createObjects(
-  cluster: BenchCluster,
-  { endpoints, accounts }: ReplicasOptions,
+type Target = { cluster: BenchCluster; client: KubeClient };
+
+/** Each account has a remote service of its own, as accounts of different customers have. Returns when each has a server. */
+async function createAccounts(
+  { cluster, client }: Target,
+  { accounts, signal }: ReplicasOptions,
 ): Promise<MinimalRemote[]> {
-  const { guarded, kubectl } = cluster;
+  const names = Array.from({ length: accounts }, (_, index) => accountName(index));
   const remotes: MinimalRemote[] = [];
-  for (let index = 0; index < accounts; index++) {
-    const remote = await startMinimalRemote(guarded, [], `remote-${index}`);
-    remotes.push(remote);
-    const file = join(guarded.dir, `${accountName(index)}.yaml`);
-    const account = accountAt({ baseURL: remote.baseURL, rateLimit: UNREACHED_RATE }, accountName(index));
-    await writeFile(file, stringify(account));
-    await kubectl("apply", `--filename=${file}`);
+  for (const [index] of names.entries()) {
+    remotes.push(await startMinimalRemote(cluster.guarded, [], `remote-${index}`));
   }
-  const client = await clientOf(cluster);
-  try {
-    await eachAtOnce(endpoints, async (index) => {
-      const { spec, ...object } = endpoint(endpointName(index));
-      const accountRef = { kind: "Account", name: accountName(index % accounts) };
-      // The remote has no workers.
-      const body = { ...object, spec: { ...spec, accountRef, workers: { ...spec.workers, min: 0 } } };
-      await client.create<KubeObject>(gpuEndpointResource, { namespace: NAMESPACE }, body);
-    });
-  } finally {
-    await client.close();
+  for (const [index, { baseURL }] of remotes.entries()) {
+    const account = accountAt({ baseURL, rateLimit: UNREACHED_RATE }, accountName(index));
+    await client.create<KubeObject>(accountResource, { namespace: NAMESPACE }, account);
   }
+  const areServed = async () => {
+    const { items } = await client.list<Account>(accountResource, { namespace: NAMESPACE });
+    return items.every(({ status }) => status?.server !== undefined);
+  };
+  await waitUntil("every account is served", areServed, { timeoutMs: LEAST_MS, signal });
   return remotes;
+}
+
+async function createEndpoints(client: KubeClient, { endpoints, accounts }: ReplicasOptions): Promise<void> {
+  await eachAtOnce(endpoints, async (index) => {
+    const { spec, ...object } = endpoint(endpointName(index));
+    const accountRef = { kind: "Account", name: accountName(index % accounts) };
+    // The remote has no workers.
+    const body = { ...object, spec: { ...spec, accountRef, workers: { ...spec.workers, min: 0 } } };
+    await client.create<KubeObject>(gpuEndpointResource, { namespace: NAMESPACE }, body);
+  });
 }
 
 async function untilReady(

@@ -78,16 +78,16 @@ const takeover = z.object({
   scenario: z.literal("takeover"),
   machine,
   size: z.object({ endpoints: z.number(), jobs: z.number() }),
-  /** Jobs without an end when the leader is killed. */
+  /** Jobs without an end when the process is killed. */
   runningJobs: z.number(),
-  /** From the kill until the standby holds the lease. */
-  leaseSeconds: z.number(),
+  /** From the kill until another process serves the account. */
+  serverSeconds: z.number(),
   firstCallSeconds: z.number(),
   /** Until an endpoint whose spec changed right after the kill is Ready in its new generation. */
   changeSeconds: z.number(),
   /** Until no object waits for a reconcile. */
   steadySeconds: z.number(),
-  /** Of the standby, from the kill until then. */
+  /** Of the other process, from the kill until then. */
   costs,
   /** Requests beyond one for each endpoint, job and change, when every job has succeeded. */
   duplicates: z.object({ creates: z.number(), submits: z.number(), updates: z.number() }),

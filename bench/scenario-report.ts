@@ -108,7 +108,7 @@ const JOBS_ROWS: readonly Row<Jobs>[] = [
 function takeoverRows(measurements: readonly Takeover[]): Row<Takeover>[] {
   return [
     { title: "running jobs", of: ({ runningJobs }) => runningJobs },
-    { title: "until the standby holds the lease, s", of: ({ leaseSeconds }) => leaseSeconds },
+    { title: "until another process serves the account, s", of: ({ serverSeconds }) => serverSeconds },
     { title: "until its first remote call, s", of: ({ firstCallSeconds }) => firstCallSeconds },
     { title: "until the change is Ready, s", of: ({ changeSeconds }) => changeSeconds },
     { title: "until no object waits for a reconcile, s", of: ({ steadySeconds }) => steadySeconds },
@@ -161,8 +161,8 @@ const TITLES: Readonly<Record<ScenarioName, { title: string; text: readonly stri
   takeover: {
     title: "Takeover",
     text: [
-      "`kill -9` of the leader of two operators, while jobs run. Right after it, the spec of one endpoint changes. A lease lasts 15 s. All times",
-      "are from the kill. The duplicates are counted when every job has succeeded.",
+      "`kill -9` of the process that serves the account, beside another one, while jobs run. Right after it, the spec of one endpoint changes.",
+      "A lease lasts 15 s. All times are from the kill. The duplicates are counted when every job has succeeded.",
     ],
   },
   stream: {

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Account } from "../src/api/v1alpha1/account.ts";
 import type { GpuEndpoint } from "../src/api/v1alpha1/gpu-endpoint.ts";
-import { gpuEndpointResource, speechJobResource } from "../src/api/v1alpha1/kinds.ts";
+import { accountResource, gpuEndpointResource, speechJobResource } from "../src/api/v1alpha1/kinds.ts";
 import type { SpeechJob } from "../src/api/v1alpha1/speech-job.ts";
 import type { KubeClient } from "../src/kube/client.ts";
-import type { KubeObject } from "../src/kube/types.ts";
-import { leaseResource } from "../src/runtime/lease.ts";
 import type { Guarded } from "../tools/cluster/guarded.ts";
 import { waitUntil } from "../tools/cluster/wait-until.ts";
 import { type BenchCluster, type BenchOptions, clientOf, NAMESPACE, startCluster } from "./cluster.ts";
@@ -20,16 +19,15 @@ import { isSteady, limitMs, measureStart, untilFirstCall } from "./start.ts";
 
 export type TakeoverOptions = BenchOptions & { endpoints: number; jobs: number };
 
-const ELECT = ["--leader-elect"];
-const LEASE = { namespace: NAMESPACE, name: "mooring-operator" };
+const ACCOUNT = { namespace: NAMESPACE, name: "default" };
 const POLL_MS = 50;
 /** Of a task, on average: they take from half of this time to one and a half. */
 const TASK_SECONDS = 60;
-/** The last calls of the killed leader have arrived by then, and the standby cannot hold the lease yet. */
+/** The last calls of the killed process have arrived by then, and its lease has not ended yet. */
 const QUIET_MS = 500;
 const CHANGED_MAX = 7;
 
-/** Kills the leader of two operators while endpoints exist and jobs run, and changes an endpoint in the gap. */
+/** Kills the process that serves the account, while endpoints exist and jobs run, and changes an endpoint in the gap. */
 export async function measureTakeover(options: TakeoverOptions): Promise<Takeover> {
   const { endpoints, jobs, say } = options;
   const startRemote = (guarded: Guarded) => startMinimalRemote(guarded, [`-task=${TASK_SECONDS}s`]);
@@ -40,11 +38,11 @@ export async function measureTakeover(options: TakeoverOptions): Promise<Takeove
     const signal = AbortSignal.any([options.signal, cluster.guarded.failed, ended.signal]);
     const machine = await describeMachine(cluster.kubectl);
     await createEndpoints(client, endpoints);
-    const leader = await startOperator(cluster, "leader", ELECT);
-    await measureStart({ cluster, client, endpoints, jobs: 0, signal }, leader);
-    const standby = await startOperator(cluster, "standby", ELECT);
-    const stands = async () => (await cluster.guarded.output("standby")).includes("waiting for the lease");
-    await waitUntil("the standby waits for the lease", stands, { timeoutMs: limitMs(0), signal });
+    const first = await startOperator(cluster, "first");
+    await measureStart({ cluster, client, endpoints, jobs: 0, signal }, first);
+    const second = await startOperator(cluster, "second");
+    const isReady = async () => (await cluster.guarded.output("second")).includes("controllers started");
+    await waitUntil("the second process has its lists", isReady, { timeoutMs: limitMs(endpoints), signal });
     const followed = await followObjects<SpeechJob>({ client, resource: speechJobResource, signal });
     await createTaskJobs(client, jobs);
     const hasTask = ({ status }: SpeechJob) => status?.taskID !== undefined;
@@ -53,8 +51,8 @@ export async function measureTakeover(options: TakeoverOptions): Promise<Takeove
     const runningJobs = jobs - followed.list().filter(isSucceeded).length;
     say(`${endpoints} endpoints are Ready, ${runningJobs} of ${jobs} jobs run`);
 
-    const scene = { cluster, client, standby, endpoints, jobs, signal };
-    const figures = await measureGap(scene, leader);
+    const scene = { cluster, client, second, endpoints, jobs, signal };
+    const figures = await measureGap(scene, first);
     say(`takeover: ${JSON.stringify(figures)}`);
     await followed.until("jobs have succeeded", { matches: isSucceeded, count: jobs, limitMs: limitMs(jobs) });
     const { create = 0, submit = 0, update = 0 } = operationsIn(await cluster.remote.stats());
@@ -70,37 +68,36 @@ export async function measureTakeover(options: TakeoverOptions): Promise<Takeove
 type Scene = {
   cluster: BenchCluster;
   client: KubeClient;
-  standby: MeasuredOperator;
+  second: MeasuredOperator;
   endpoints: number;
   jobs: number;
   signal: AbortSignal;
 };
-type Gap = Pick<Takeover, "leaseSeconds" | "firstCallSeconds" | "changeSeconds" | "steadySeconds" | "costs">;
+type Gap = Pick<Takeover, "serverSeconds" | "firstCallSeconds" | "changeSeconds" | "steadySeconds" | "costs">;
 
-async function measureGap(scene: Scene, leader: MeasuredOperator): Promise<Gap> {
-  const { cluster, client, standby, endpoints, signal } = scene;
-  const holder = async () =>
-    (await client.get<KubeObject<{ holderIdentity?: string }>>(leaseResource, LEASE)).spec.holderIdentity;
-  const leading = await holder();
+async function measureGap(scene: Scene, first: MeasuredOperator): Promise<Gap> {
+  const { cluster, client, second, endpoints, signal } = scene;
+  const serverOf = async () => (await client.get<Account>(accountResource, ACCOUNT)).status?.server?.lease;
+  const server = await serverOf();
   const followed = await followObjects<GpuEndpoint>({ client, resource: gpuEndpointResource, signal });
   const killedAt = performance.now();
   const since = () => (performance.now() - killedAt) / 1_000;
-  await leader.kill();
+  await first.kill();
   await changeWorkers(client, endpointName(0), CHANGED_MAX);
   await sleep(QUIET_MS, undefined, { signal });
-  const before = await observeOperator(standby, cluster.remote);
+  const before = await observeOperator(second, cluster.remote);
 
   const wait = { timeoutMs: limitMs(endpoints), intervalMs: POLL_MS, signal };
   const isChanged = (endpoint: GpuEndpoint) => hasWorkers(endpoint, CHANGED_MAX);
-  const isTaken = async () => (await holder()) !== leading;
-  const hasSettled = async () => isSteady(countsOf((await standby.metrics()) ?? ""), scene);
-  const [leaseSeconds, firstCallSeconds, changeSeconds, steadySeconds] = await Promise.all([
-    waitUntil("the standby holds the lease", isTaken, wait).then(since),
+  const isTaken = async () => (await serverOf()) !== server;
+  const hasSettled = async () => isSteady(countsOf((await second.metrics()) ?? ""), scene);
+  const [serverSeconds, firstCallSeconds, changeSeconds, steadySeconds] = await Promise.all([
+    waitUntil("the second process serves the account", isTaken, wait).then(since),
     untilFirstCall(cluster, callsIn(before.costs.remoteCalls), signal).then(since),
     followed.until("changed endpoint is Ready", { matches: isChanged, count: 1, limitMs: wait.timeoutMs }).then(since),
     waitUntil("every object is reconciled", hasSettled, { ...wait, intervalMs: 250 }).then(since),
   ]);
-  const after = await observeOperator(standby, cluster.remote);
+  const after = await observeOperator(second, cluster.remote);
   const costs = costsBetween(before.costs, after.costs);
-  return { leaseSeconds, firstCallSeconds, changeSeconds, steadySeconds, costs };
+  return { serverSeconds, firstCallSeconds, changeSeconds, steadySeconds, costs };
 }

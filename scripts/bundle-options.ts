@@ -1,8 +1,9 @@
-import type { BuildOptions } from "esbuild";
+import type { BuildOptions, PluginBuild } from "esbuild";
+import { bundledBuiltins } from "./bundled-builtins.ts";
 import { bundledMedia } from "./bundled-media.ts";
 import { bundledUndici } from "./bundled-undici.ts";
 
-/** Modules that are imported on demand are in files of their own, so that Node parses them only when they are needed. */
+/** Common to the bundles. Modules that are imported on demand are in files of their own, so that Node parses them only when they are needed. */
 export const bundleOptions = {
   entryPoints: { mooring: "src/main.ts" },
   outdir: "dist",
@@ -19,7 +20,7 @@ export const bundleOptions = {
   sourcemap: "linked",
   legalComments: "linked",
   metafile: true,
-  plugins: [bundledMedia, bundledUndici],
+  plugins: [bundledBuiltins, bundledMedia, bundledUndici],
   banner: {
     js: [
       // A small young generation: bursts of short-lived objects otherwise triple the operator's memory for hours.
@@ -33,10 +34,34 @@ export const bundleOptions = {
   },
 } as const satisfies BuildOptions;
 
-/** What runs in the browser: one script and one style sheet. */
+const OPERATOR = "src/cli/operate/operator.ts";
+
+/** Everything but the operator, which the entry loads from a bundle of its own. */
+export const commandOptions = {
+  ...bundleOptions,
+  plugins: [
+    {
+      name: "operator-apart",
+      setup({ onResolve }: PluginBuild) {
+        onResolve({ filter: /\/operate\/operator\.ts$/ }, () => ({ path: "./operator.mjs", external: true }));
+      },
+    },
+    ...bundleOptions.plugins,
+  ],
+} as const satisfies BuildOptions;
+
+/** The operator shares no file with other commands: what all of it needs is one file, not one for each set of commands that shares a part. */
+export const operatorOptions = {
+  ...bundleOptions,
+  entryPoints: { operator: OPERATOR },
+} as const satisfies BuildOptions;
+
+/** What runs in the browser. What a view alone needs, such as plots and waveforms, is in files of its own. */
 export const pageOptions = {
   entryPoints: { app: "src/ui/page/main.tsx", style: "src/ui/page/style.css" },
   outdir: "dist/ui",
+  chunkNames: "[name]-[hash]",
+  splitting: true,
   bundle: true,
   format: "esm",
   target: "es2022",

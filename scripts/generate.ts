@@ -25,6 +25,11 @@ switch (what) {
     process.env["MOORING_SCREENSHOTS"] = "docs/images";
     await node("node_modules/vitest/vitest.mjs", "run", "--project", "page", "test/page/screenshots");
     break;
+  case "screens":
+    await node("scripts/build.ts");
+    process.env["MOORING_SCREENS"] = rest[0] ?? "screens";
+    await node("node_modules/vitest/vitest.mjs", "run", "--project", "page", "test/page/screenshots");
+    break;
   case "recording":
     await node("scripts/build.ts");
     await node("scripts/recording/main.ts");
@@ -33,7 +38,7 @@ switch (what) {
     await node("scripts/first-steps/main.ts", ...rest);
     break;
   default:
-    throw new Error(`${what}: use images, recording or first-steps, or nothing`);
+    throw new Error(`${what}: use images, screens FOLDER, recording or first-steps, or nothing`);
 }
 
 /** @throws Error when the program ends with another code than 0 */

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { registerImportCommand } from "../src/cli/operate/import.ts";
-import { registerOperatorCommand } from "../src/cli/operate/operator.ts";
-import { registerSimulatorCommand } from "../src/cli/operate/simulator.ts";
+import { KINDS } from "../src/api/v1alpha1/kinds.ts";
 import { healthConfigMap } from "./argo-cd.ts";
+import { between } from "./between.ts";
 import { chartKinds } from "./chart-kinds.ts";
-import { flagsTable, withFlags } from "./flags.ts";
+import { withArtifactHub } from "./chart-metadata.ts";
+import { chartValues, valuesTable, withDescriptions } from "./chart-values.ts";
 import { reasonsPage } from "./reasons.ts";
 import { referencePages } from "./reference/pages.ts";
 
@@ -18,12 +18,20 @@ export async function generatedPages(): Promise<Map<string, string>> {
     ["charts/mooring/files/kinds.yaml", chartKinds()],
     ["examples/gitops/argo-cd/argocd-cm.yaml", healthConfigMap(await read("examples/gitops/argo-cd/health.lua"))],
     ["docs/reference/reasons.md", reasonsPage()],
-    ["docs/how-to/operator.md", withFlags(await read("docs/how-to/operator.md"), flagsTable(registerOperatorCommand))],
-    ["docs/how-to/import.md", withFlags(await read("docs/how-to/import.md"), flagsTable(registerImportCommand))],
-    [
-      "docs/reference/simulator.md",
-      withFlags(await read("docs/reference/simulator.md"), flagsTable(registerSimulatorCommand)),
-    ],
+    ...(await chartFiles()),
     ...(await referencePages()),
   ]);
+}
+
+async function chartFiles(): Promise<[string, string][]> {
+  const chart = "charts/mooring/Chart.yaml";
+  const readme = "charts/mooring/README.md";
+  const schema = "charts/mooring/values.schema.json";
+  const values = await read("charts/mooring/values.yaml");
+  const table = valuesTable(chartValues(values, JSON.parse(await read(schema))));
+  return [
+    [chart, withArtifactHub(await read(chart), KINDS)],
+    [readme, between("values", await read(readme), table)],
+    [schema, withDescriptions(await read(schema), values)],
+  ];
 }

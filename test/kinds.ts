@@ -62,7 +62,7 @@ const FORMS = ["test/faults"];
 /** Has the machine to itself, because it measures times. */
 export const REPLICAS = "test/faults/unstable-replicas";
 /** Each takes more than a minute, mostly because it waits for what takes time with a real API server. */
-const LONG = ["admitted-values", "accounts", "cleanup", "demo", "import", "paused"].map(
+const LONG = ["admitted-values", "cleanup", "demo", "import", "tutorials"].map(
   (name) => `test/integration/${name}.test.ts`,
 );
 /** Where tests may need a program besides the control plane. */

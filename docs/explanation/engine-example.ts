@@ -5,8 +5,8 @@ import type { KubeClient } from "../../src/kube/client.ts";
 import { configMapResource } from "../../src/kube/resource.ts";
 import { type KubeObject, keyOf } from "../../src/kube/types.ts";
 import { createController } from "../../src/runtime/controller.ts";
+import { createInformer } from "../../src/runtime/informer.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
-import { createInformer } from "../../src/runtime/store.ts";
 
 type ConfigMap = KubeObject & { data?: Record<string, string> };
 const ANNOTATION = "example.com/sha256";

@@ -70,7 +70,8 @@ async function runScenario({ steps, cleanUp }: Scenario, run: string): Promise<R
       ran.push({ command: step.command, seconds: one.seconds, output: cleaned(one.output, cwd) });
       process.stderr.write(`${run}: ${step.command}: ${one.seconds.toFixed(1)} s\n`);
       const [, kubeconfig] = /export KUBECONFIG=(\S+)/.exec(one.output) ?? [];
-      if (kubeconfig !== undefined) place.env.KUBECONFIG = kubeconfig;
+      if (kubeconfig !== undefined)
+        Object.assign(place.env, { KUBECONFIG: kubeconfig, PATH: `${cwd}/bin:${place.env.PATH}` });
     }
     return ran;
   } finally {

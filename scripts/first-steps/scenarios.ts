@@ -18,7 +18,7 @@ export const withoutCluster: Scenario = {
   steps: [
     { command: "npm ci && npm run demo -- --keep", until: /^Everything stays up until Ctrl-C/m },
     { command: "kubectl get mooring" },
-    { command: `npm exec -- node dist/mooring.mjs ${WELCOME}` },
+    { command: `mooring ${WELCOME}` },
     { command: "ls -l welcome.mp3" },
   ],
   cleanUp: [],

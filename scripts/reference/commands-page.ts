@@ -18,8 +18,7 @@ export function commandsPage(program: Command): string {
   ]);
   return [
     pageHead("Command line", "the commands in src/cli"),
-    "The same texts are printed by `mooring COMMAND --help`. [operator.md](../how-to/operator.md) has the environment variables of the",
-    "operator's flags. [cli.md](../how-to/cli.md) has examples.",
+    "`mooring COMMAND --help` prints the same texts. [The command line](../how-to/cli.md) has examples.",
     "",
     "## Exit codes",
     "",

@@ -111,6 +111,12 @@ export const EVENTS: readonly DocumentedEvent[] = [
     when: "The job was deleted after its request was sent. The task continues and is charged.",
   },
   {
+    kind: "SpeechJob, VideoJob",
+    type: "Warning",
+    reason: "CallbackFailed",
+    when: "The callback was not delivered for a day, or its receiver wants none.",
+  },
+  {
     kind: "GpuEndpoint, SpeechJob, VideoJob",
     type: "Warning",
     reason: "InvalidTraceparent",
@@ -120,7 +126,7 @@ export const EVENTS: readonly DocumentedEvent[] = [
     kind: "Account, ClusterAccount",
     type: "Normal",
     reason: "KeyChanged",
-    when: "The Secret has another API key, which Mooring uses from now on.",
+    when: "The Secret has another API key, which Mooring uses now.",
   },
   {
     kind: "Account, ClusterAccount",

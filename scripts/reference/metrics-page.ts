@@ -7,6 +7,7 @@ import { registerLimitMetrics } from "../../src/operator/limit-metrics.ts";
 import { registerObjectMetrics } from "../../src/operator/object-metrics.ts";
 import { createServiceMetrics } from "../../src/operator/provider-metrics.ts";
 import { registerReferenceMetrics } from "../../src/operator/reference-metrics.ts";
+import { registerServerMetrics } from "../../src/operator/server-metrics.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { createSpanCounter } from "../../src/tracing/metrics.ts";
 import { code, markdownTable, pageHead } from "./table.ts";
@@ -31,6 +32,7 @@ export function operatorRegistry(): Registry {
   registerLimitMetrics(registry, () => [], true);
   registerShowbackMetrics(registry, () => undefined);
   registerReferenceMetrics(registry, {});
+  registerServerMetrics(registry, { accounts: () => [], count: () => 0, ends: { hasSenderEnded: () => false } });
   createSpanCounter(registry);
   return registry;
 }
@@ -56,10 +58,9 @@ export function metricsPage(metrics: readonly DocumentedMetric[]): string {
   return [
     pageHead("Metrics", "the metrics that the operator registers"),
     "The operator serves these metrics at `/metrics`. No metric has a series per object. The value of the label `account` is",
-    "`Account/NAMESPACE/NAME` or `ClusterAccount/NAME`. The [alerts](../runbooks/README.md) of the chart use these metrics.",
+    "`Account/NAMESPACE/NAME` or `ClusterAccount/NAME`. The [alerts](../how-to/alerts.md#alerts) of the chart use these metrics.",
     "",
-    "Every series also has the label `shard`: the index of the process's [shard](../how-to/operator.md#several-shards), `0` without shards. See",
-    "[Sums over shards](../how-to/operator.md#sums-over-shards).",
+    "Each process reports the objects of the accounts that it serves, so that a sum over all processes counts nothing twice.",
     "",
     "## Metrics of Mooring",
     "",

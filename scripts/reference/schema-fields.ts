@@ -91,10 +91,16 @@ function allowedText(schema: Schema): string {
   const values = listIn(schema, "enum").map((value) => `\`${value}\``);
   if (values.length > 0) return values.join(", ");
   const above = schema.exclusiveMinimum === true ? `above ${String(schema.minimum)}` : "";
-  const range = above || rangeText(schema.minimum, schema.maximum, "");
+  const range = leastByRule(schema) || above || rangeText(schema.minimum, schema.maximum, "");
   const length = rangeText(schema.minLength, schema.maxLength, " characters");
   const pattern = textIn(schema, "pattern");
   return [range, length, pattern === "" ? "" : `\`${pattern}\``].filter(Boolean).join("; ");
+}
+
+/** The least number that a rule of the field allows, which can be closer than the minimum of the schema. */
+function leastByRule(schema: Schema): string {
+  const messages = validations(schema).map((rule) => /^must be (\S+ or more)$/.exec(textIn(rule, "message"))?.[1]);
+  return messages.find((least) => least !== undefined) ?? "";
 }
 
 function rangeText(low: unknown, most: unknown, unit: string): string {

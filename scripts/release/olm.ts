@@ -75,13 +75,13 @@ function serviceVersion(version: string, objects: readonly Manifest[], shown: re
         containerImage: `${NAMES.image}:${version}`,
         repository: NAMES.repository,
         support: NAMES.repository,
-        description: "Serverless GPU endpoints, speech and video of a remote service, as Kubernetes objects",
+        description: "Serverless GPU endpoints, speech and video of a paid service, as Kubernetes objects",
       },
     },
     spec: {
       displayName: "Mooring",
       description:
-        "Runs serverless GPU endpoints, speech synthesis and video generation of a remote service through Kubernetes objects. A paid request is never sent twice by accident.",
+        "Runs serverless GPU endpoints, speech synthesis and video generation of a paid service through Kubernetes objects. A paid request is never sent twice by accident.",
       version,
       maturity: "alpha",
       minKubeVersion: "1.30.0",

@@ -2,7 +2,7 @@ import { ADDRESS_REFUSED } from "../base/address-guard.ts";
 import { codeOf, connectionWords } from "../base/connection-words.ts";
 
 /**
- * What a person has to know of a failed copy:
+ * Kinds of failed copies:
  * - `SourceGone`: the source refuses for good (4xx: expired, never there)
  * - `SourceUnreachable`: no answer, no bytes, a 5xx, or the connection broke too often
  * - `SourceChanged`: the source contradicts what it gave or named before; the next copy starts again
@@ -13,7 +13,7 @@ import { codeOf, connectionWords } from "../base/connection-words.ts";
  * - `NotFound`: the bucket, or the folder of the volume, does not exist
  * - `StoreUnreachable`: the store does not answer, or fails
  * - `NoSpace`: the store is full
- * - `Corrupt`: what the store gives back is not what was sent
+ * - `Corrupt`: the store returns other bytes than were sent
  * - `Aborted`: by the caller's signal
  */
 export type ArtifactErrorKind =
@@ -31,12 +31,12 @@ export type ArtifactErrorKind =
   | "Corrupt"
   | "Aborted";
 
-/** Repeating these can never help: the source is what it is. */
+/** A repetition of these cannot help. */
 const FINAL: readonly ArtifactErrorKind[] = ["SourceGone", "AddressRefused", "TooLarge", "InvalidKey"];
 /** After these, the bytes that a copy has may be wrong. */
 const DOUBTFUL: readonly ArtifactErrorKind[] = ["SourceChanged", "Corrupt"];
 
-/** A copy or write that did not come about. The message never holds credentials or the query of a URL. */
+/** A copy or write that failed. The message never has credentials or the query of a URL. */
 export class ArtifactError extends Error {
   override readonly name = "ArtifactError";
   readonly kind: ArtifactErrorKind;
@@ -46,7 +46,7 @@ export class ArtifactError extends Error {
     this.kind = kind;
   }
 
-  /** Whether trying again later can help, perhaps after a person mended the store. */
+  /** Whether a later try can help, perhaps after somebody repaired the store. */
   get retryable(): boolean {
     return !FINAL.includes(this.kind);
   }
@@ -57,7 +57,7 @@ export class ArtifactError extends Error {
   }
 }
 
-/** A URL for messages: signatures live in the query. */
+/** A URL for messages, without the query, which has the signature. */
 export function shownURL(url: URL): string {
   return `${url.origin}${url.pathname}`.slice(0, 300);
 }

@@ -7,7 +7,8 @@ import type { S3Options } from "./s3/bucket.ts";
 import { type CopyLimits, openSource } from "./source.ts";
 import type { ArtifactStoreHandle, ArtifactWriter, Backend, CopyOptions, Sink, StoredArtifact } from "./types.ts";
 import { createUsage } from "./usage.ts";
-import { createVolumeBackend, type VolumeOptions } from "./volume/backend.ts";
+import { createVolumeBackend } from "./volume/backend.ts";
+import type { VolumeOptions } from "./volume/folders.ts";
 
 export type CopyHandleOptions = {
   clock: Clock;
@@ -23,15 +24,15 @@ export type CopyHandleOptions = {
   memory: Semaphore;
 } & Partial<Storage>;
 
-/** What reaches stores and sources. */
+/** The connections to stores and sources. */
 export type Storage = { openBackend: (options: StoreOptions) => Promise<Backend>; openSource: typeof openSource };
 
-/** `maxStoreBytes`: above this size the store is full. */
-export type StoreLimits = CopyLimits & { maxStoreBytes?: number | undefined };
+/** `maxStoreBytes`: above this size the store is full. `reuse`: ArtifactStoreHandle. */
+export type StoreLimits = CopyLimits & { maxStoreBytes?: number | undefined; reuse?: boolean | undefined };
 
 /** A copy may take as long as a URL is valid (interface: "Speech URL validity"). */
 export const DEFAULT_LIMITS: StoreLimits = { maxBytes: 4 * 1024 ** 3, maxMs: 24 * 3_600_000, idleMs: 60_000 };
-/** One more than a namespace can have, so that the first copy of another one starts at once. */
+/** One more than a namespace can use, so that the first copy of another one starts at once. */
 export const COPIES_AT_ONCE = 5;
 const COPIES_OF_NAMESPACE = 4;
 /** Writers to a bucket hold up to 16 MiB each. */
@@ -48,7 +49,7 @@ export function createSharedPools(): Pick<CopyHandleOptions, "slots" | "memory">
 
 const PROGRESS_BYTES = 8 * 1024 * 1024;
 
-/** A store as its users have it, over what its kind does. */
+/** The store for its users, over the backend of its kind. */
 export function createHandle(backend: Backend, options: CopyHandleOptions): ArtifactStoreHandle {
   const { clock, slots, memory, group, openSource: open = openSource } = options;
   const usage = createUsage(backend, options);
@@ -97,6 +98,13 @@ export function createHandle(backend: Backend, options: CopyHandleOptions): Arti
         throw error;
       }
     },
+    read: (key, wanted, signal) => backend.read(checkKey(key), wanted, signal),
+    create: (key, text, signal) => backend.create(checkKey(key), text, signal),
+    async holds(key, { bytes, sha256 }, signal) {
+      const found = await backend.digest(checkKey(key), signal);
+      return found?.bytes === bytes && found.sha256 === sha256;
+    },
+    reuse: () => options.limits().reuse,
     abandon: (key, signal) => backend.clear(checkKey(key), signal),
     probe: (signal) => backend.probe(signal),
     dispose: () => backend.dispose(),
@@ -144,11 +152,11 @@ async function copyInto(
         told = bytes;
         onProgress?.({ bytes, totalBytes });
       }
-      pace.end(); // a commit reads the object, which takes its time
+      pace.end(); // a commit reads the object, which can take long
       return await sink.commit();
     } catch (error) {
       pace.end();
-      // The first failure is the one to tell; what is left now goes with the next copy.
+      // Reports the first failure; the next copy deletes the leftovers.
       await sink.end(identity !== undefined && canGoOn(error)).catch(() => undefined);
       throw error;
     }
@@ -213,7 +221,7 @@ function writerOf(
 
 export type StoreOptions = { kind: "s3"; s3: S3Options } | { kind: "volume"; volume: VolumeOptions };
 
-/** Opens a store; asks nothing of it yet. The S3 SDK is loaded for the first bucket, not before. */
+/** Opens a store without a request. Loads the S3 SDK with the first bucket. */
 export async function openStore(options: StoreOptions, handle: CopyHandleOptions): Promise<ArtifactStoreHandle> {
   const { openBackend: open = openBackend } = handle;
   return createHandle(await open(options), handle);

@@ -8,7 +8,7 @@ export type ArtifactPlace = {
   kind: string;
   name: string;
   uid: string;
-  /** Which of the object's artifacts, counted from 0. */
+  /** Index of the artifact among those of the object, from 0. */
   index: number;
   /** What the service calls the type: `mp4`, `mp3`. */
   type: string;
@@ -37,7 +37,7 @@ export function joinKey(prefix: string | undefined, key: string): string {
 const KEY_BYTES = 1024;
 
 /**
- * A key that stays inside its store, whatever it was made from.
+ * Checks that a key stays inside its store.
  * @throws ArtifactError InvalidKey for an absolute key, `.`, `..`, empty segments, backslashes, control characters or more than 1024 bytes
  */
 export function checkKey(key: string): string {

@@ -16,7 +16,7 @@ export type SourceAnswer = {
   /** Undefined: up to the end of the file, wherever that is. */
   end: number | undefined;
   body: AsyncIterable<Uint8Array>;
-  /** Ends an answer that is not read. */
+  /** Ends a response that nobody reads. */
   drop(): void;
 };
 
@@ -41,7 +41,7 @@ export function answerOf(response: Dispatcher.ResponseData, url: URL): SourceAns
   return { status, ...part, identity: identityOf(header, part.total), body: response.body, drop };
 }
 
-/** The request accepts no coding, but some sources send what they have. A coded body cannot be continued. */
+/** The request accepts no coding, but some sources send one anyway. A coded body cannot be continued. */
 function decoded(response: Dispatcher.ResponseData, coding: string): AsyncIterable<Uint8Array> | undefined {
   const create = DECODERS[coding];
   // An error of either one ends the reader with it.

@@ -5,7 +5,7 @@ import { guardedConnector } from "../base/guarded-connect.ts";
 import { ArtifactError, failedStatus, shownURL, sourceFailure } from "./errors.ts";
 import { answerOf, type SourceAnswer } from "./source-answer.ts";
 
-/** What a copy may cost at most, whatever the source does. */
+/** Limits of a copy, whatever the source does. */
 export type CopyLimits = {
   /** Most bytes of one job. */
   maxBytes: number;
@@ -21,7 +21,7 @@ export type SourceOptions = {
   limits: Omit<CopyLimits, "maxMs">;
   signal: AbortSignal;
   clock: Clock;
-  /** Asked of what a former copy left: whether this is the source it came from. */
+  /** Whether the leftovers of an earlier copy come from this source. */
   resume?: { offset: number; matches: (identity: string) => boolean } | undefined;
 };
 
@@ -29,11 +29,11 @@ export type Source = {
   /** See `SourceAnswer`. */
   identity: string | undefined;
   totalBytes: number | undefined;
-  /** Where `chunks` begins: `resume.offset`, or 0 when that could not be had. */
+  /** Where `chunks` begins: `resume.offset`, or 0 when the source cannot continue there. */
   start: number;
   /**
    * The whole rest of the file, or an error. Continues after broken connections and short ranges, while the source stays the same
-   * and gives something between two breaks.
+   * and sends at least one byte between two breaks.
    */
   chunks: AsyncIterable<Uint8Array>;
   close(): Promise<void>;
@@ -46,7 +46,7 @@ const MAX_REDIRECTS = 5;
 /** Pauses between attempts to continue a broken transfer, ms; they start again after any byte. */
 const PAUSES = [250, 500, 1_000, 2_000, 4_000];
 
-/** Asks an http(s) URL for its bytes. No credentials are sent, ever. @throws ArtifactError */
+/** Reads the bytes of an http(s) URL. Never sends credentials. @throws ArtifactError */
 export async function openSource(sourceURL: string, options: SourceOptions): Promise<Source> {
   const { limits, signal, clock, resume } = options;
   const { idleMs } = limits;
@@ -85,7 +85,7 @@ export async function openSource(sourceURL: string, options: SourceOptions): Pro
       answer = await takeUp(cause);
     }
 
-    /** Asks for what is missing. */
+    /** Requests the missing bytes. */
     async function takeUp(cause: ArtifactError): Promise<StartedAnswer> {
       let last = cause;
       while (last.kind === "SourceUnreachable" && identity !== undefined) {
@@ -122,7 +122,7 @@ export async function openSource(sourceURL: string, options: SourceOptions): Pro
   }
 }
 
-/** The source from `offset`; from 0 when it gives no such range or is not what `matches` knows. */
+/** The source from `offset`; from 0 when it sends no such range or `matches` refuses it. */
 async function openAt(
   asking: Asking & { idleMs: number },
   offset: number,

@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import type { LookupFunction } from "node:net";
 
-/** What lies in a store: complete, and verified to be what was sent. */
+/** An artifact in a store: complete, and verified. */
 export type StoredArtifact = {
   /** `s3://BUCKET/KEY` or `file:///PATH` as the operator sees it. */
   uri: string;
@@ -10,20 +11,20 @@ export type StoredArtifact = {
 };
 
 export type CopyProgress = {
-  /** Bytes that lie in the store now. */
+  /** Bytes in the store now. */
   bytes: number;
-  /** Size of the source, where it tells. */
+  /** Size of the source, if it says so. */
   totalBytes: number | undefined;
 };
 
 export type CopyOptions = {
   /** Judges the address of the source and of every redirect: `AccountHandle.resultLookup` of the account whose result this is. */
   lookup: LookupFunction;
-  /** Ends the copy; what was copied stays out of sight and the next `copy` of the same source to the same key goes on from there. */
+  /** Ends the copy; what was copied stays hidden, and the next `copy` of the same source to the same key continues there. */
   signal: AbortSignal;
   /** Bytes that the job has stored already: they count towards its limit. Default 0. */
   usedBytes?: number;
-  /** Whether something waits for the end of the copy: a source that is too slow ends it then. Default: no. */
+  /** Whether something waits for the end of the copy: then a source that is too slow ends it. Default: no. */
   urgent?: () => boolean;
   /** Called as parts arrive in the store, at most once for each 8 MiB. */
   onProgress?: (progress: CopyProgress) => void;
@@ -59,43 +60,55 @@ export type ArtifactStoreHandle = {
   /** Checks whether something can be stored under a key, without I/O. @throws ArtifactError InvalidKey */
   checkKey(key: string): void;
   /**
-   * Copies what an http(s) URL gives. A connection that breaks is taken up where it broke, within the call and in a later
-   * call, where the source can prove (ETag or Last-Modified) that it is the same; otherwise it starts again.
+   * Copies an http(s) URL. A broken connection continues where it broke, within the call and in a later
+   * call, if the source can prove (ETag or Last-Modified) that it is the same; otherwise the copy starts again.
    * @throws ArtifactError
    */
   copy(sourceURL: string, key: string, options: CopyOptions): Promise<StoredArtifact>;
   /** @throws ArtifactError TooLarge when `maxBytes` is more than a job may store */
   writer(key: string, options: WriterOptions): Promise<ArtifactWriter>;
-  /** Removes what an interrupted copy to this key left behind; a complete object stays. For a copy nobody will go on with. */
+  /**
+   * Opens an object for reading.
+   * @throws ArtifactError NotFound; SourceChanged when it is not `wanted.version` any more
+   * @returns undefined when the range begins after the end of the object
+   */
+  read(key: string, wanted: WantedPart, signal: AbortSignal): Promise<StoredBytes | undefined>;
+  /** Stores a small text unless the key has something. @returns whether it was stored */
+  create(key: string, text: string, signal: AbortSignal): Promise<boolean>;
+  /** Whether the object under a key has this content. */
+  holds(key: string, content: Digest, signal: AbortSignal): Promise<boolean>;
+  /** Whether jobs that do not say so reuse results in this store. Undefined: the store does not say. */
+  reuse(): boolean | undefined;
+  /** Deletes the leftovers of an interrupted copy to this key that nobody continues; a complete object stays. */
   abandon(key: string, signal: AbortSignal): Promise<void>;
   /** Writes a small object, reads it back and removes it. @throws ArtifactError that says what does not work */
   probe(signal: AbortSignal): Promise<void>;
-  /** Measures how much the store has, where it has a limit. @throws ArtifactError */
+  /** Measures the size of a store with a limit. @throws ArtifactError */
   measure(signal: AbortSignal): Promise<void>;
-  /** Why new work must wait: the store has reached its limit. Undefined: it need not. */
+  /** Why new work must wait: the store has reached its limit. Undefined: it does not wait. */
   full(): string | undefined;
   /** Ends connections; what is under way fails. */
   dispose(): Promise<void>;
 };
 
-/** What an interrupted copy left in a store, out of sight. */
+/** The hidden leftovers of an interrupted copy. */
 export type Leftover = {
   bytes: number;
   /** Whether it came from the source of this identity. */
   matches(identity: string): boolean;
-  /** Goes on where it ended. */
+  /** Continues where the copy ended. */
   resume(signal: AbortSignal): Promise<Sink>;
 };
 
 /** Takes the bytes of one artifact in order. */
 export type Sink = {
-  /** Bytes that lie in the store and would be there for a later copy to go on from. */
+  /** Bytes in the store from which a later copy can continue. */
   stored(): number;
   /** Waits until there is room. */
   write(chunk: Uint8Array): Promise<void>;
   /** Verifies and makes visible. @throws ArtifactError; `end` is still needed then */
   commit(): Promise<StoredArtifact>;
-  /** Ends without an artifact. `keep`: for a later copy to go on from. Not called after a commit that returned. */
+  /** Ends without an artifact. `keep`: a later copy can continue. Not called after a commit that returned. */
   end(keep: boolean): Promise<void>;
 };
 
@@ -105,12 +118,16 @@ export type Backend = {
   checkKey(key: string): void;
   /** Memory that a sink holds at most. */
   readonly bufferBytes: number;
-  /** Looks for what an interrupted copy to this key left. */
+  /** Finds the leftovers of an interrupted copy to this key. */
   leftover(key: string, signal: AbortSignal): Promise<Leftover | undefined>;
-  /** Starts anew, and deletes leftovers of earlier copies to this key. Without `identity` nobody can go on with it later. */
+  /** Starts again, and deletes leftovers of earlier copies to this key. Without `identity`, no later copy can continue. */
   open(key: string, identity: string | undefined, signal: AbortSignal): Promise<Sink>;
   /** The artifact under this key, if it surely is a complete copy of this source. */
   existing(key: string, identity: string, bytes: number, signal: AbortSignal): Promise<StoredArtifact | undefined>;
+  read(key: string, wanted: WantedPart, signal: AbortSignal): Promise<StoredBytes | undefined>;
+  create(key: string, text: string, signal: AbortSignal): Promise<boolean>;
+  /** Undefined: there is no such object, or it may not be read. */
+  digest(key: string, signal: AbortSignal): Promise<Digest | undefined>;
   /** Removes all leftovers of this key. */
   clear(key: string, signal: AbortSignal): Promise<void>;
   probe(signal: AbortSignal): Promise<void>;
@@ -119,11 +136,28 @@ export type Backend = {
   dispose(): Promise<void>;
 };
 
+export type Digest = { bytes: number; sha256: string };
+
+export async function digestOf(chunks: AsyncIterable<Uint8Array>): Promise<Digest> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    bytes += chunk.length;
+  }
+  return { bytes, sha256: hash.digest("hex") };
+}
+
+/** `version`: of the object that was read before. Default: any. */
+export type WantedPart = ByteRange & { version?: string | undefined };
+
 /** Bytes of a stored result from `start` to before `end`. */
 export type StoredBytes = {
   totalBytes: number;
   start: number;
   end: number;
+  /** Another object under the key has another one. Undefined: the store has none. */
+  version?: string | undefined;
   chunks: AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 };

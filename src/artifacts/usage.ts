@@ -6,7 +6,7 @@ export type UsageOptions = {
   onFull?: () => void;
 };
 
-/** How much a store has: what was measured, and what was stored since. */
+/** The size of a store: the last measurement, and what was stored since. */
 export function createUsage(backend: Pick<Backend, "usage">, { limits, onFull }: UsageOptions) {
   let measured: number | undefined;
   let since = 0;
@@ -27,9 +27,9 @@ export function createUsage(backend: Pick<Backend, "usage">, { limits, onFull }:
       }
       const before = since;
       measured = await backend.usage(maxStoreBytes, signal);
-      since -= before; // what is stored while the store is measured may count twice until the next time
+      since -= before; // bytes that are stored during a measurement may count twice until the next one
     },
-    /** So many bytes were stored. */
+    /** Adds stored bytes. */
     add(bytes: number): void {
       const was = full();
       since += bytes;

@@ -77,7 +77,7 @@ export function isLinkable(text: string, guard: AddressGuard | undefined): boole
   return plain && guard?.refuses?.(hostname) !== true;
 }
 
-/** A connection to this address was refused by us, before a byte was sent. */
+/** Mooring refused a connection to this address before it sent a byte. */
 export class PrivateAddressError extends Error {
   override readonly name = "PrivateAddressError";
   readonly code = ADDRESS_REFUSED;
@@ -98,7 +98,7 @@ function parseAddress(address: string): { bare: string; family: "ipv4" | "ipv6" 
   return { bare, family: version === 4 ? "ipv4" : version === 6 ? "ipv6" : undefined };
 }
 
-/** Networks in CIDR notation. @throws RangeError for one that is none */
+/** Networks in CIDR notation. @throws RangeError for any other text */
 export function parseNetworks(networks: readonly string[]): Network[] {
   return networks.map((network) => {
     const [address = "", bits = ""] = network.split("/");
@@ -113,7 +113,7 @@ export function parseNetworks(networks: readonly string[]): Network[] {
 /**
  * A `lookup` for `net.connect` that fails when a name resolves to any private address: judged on the very address that is
  * connected to, so a name that changes its answer (DNS rebinding) gains nothing. Literal addresses must be shown to it too:
- * Node does not look them up (guarded-connect.ts). Its error does not tell what a name resolves to: whoever reads it may not
+ * Node does not look them up (guarded-connect.ts). Its error does not show what a name resolves to: its reader may not
  * know the network.
  * @param advice ends the error's message: which setting allows the address
  * @param allowedPrivateNetworks in CIDR notation; their addresses are allowed although they are private
@@ -171,6 +171,11 @@ function judgedBy(judges: readonly Judge[]): AddressGuard {
   };
   const refuses = (hostname: string) => refusalOf([{ address: hostname, family: 0 }]) !== undefined;
   return Object.assign(lookup, { refuses });
+}
+
+/** A `lookup` that leads every name to one address, which `guard` judges. */
+export function leadsTo(address: string, guard: LookupFunction): LookupFunction {
+  return (_name, options, callback) => guard(address, options, callback);
 }
 
 /** A `lookup` that refuses nothing, for `--allow-private-networks`. */

@@ -5,7 +5,7 @@ const OWN_WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What broke a connection, for people who may not know the network: a message must not show which address a name resolves
+ * Why a connection failed, for readers who may not see the network: a message must not show which address a name resolves
  * to. A connection that was tried on several addresses fails with all their errors at once, and with an empty message.
  */
 export function connectionWords(error: unknown): string {

@@ -4,13 +4,17 @@ import type { Dispatcher } from "undici";
 export type HttpAnswer = {
   statusCode: number;
   headers: Record<string, string | string[] | undefined>;
-  /** Can be read once. A reader that leaves early ends the connection. */
-  body: AsyncIterable<Buffer>;
+  /** Can be read once. A reader that stops early ends the connection. */
+  body: HttpBody;
 };
+
+/** `whole`: reads the body if it has arrived, which a small one nearly always has; undefined: iterate. Default: iterate. */
+export type HttpBody = AsyncIterable<Buffer> & { whole?(): Buffer | undefined };
 
 /** `onStart`: a connection takes the request, and writes it right after. When it throws, nothing is sent, and its error is thrown. */
 export type ExchangeOptions = { signal?: AbortSignal | undefined; onStart?: (() => void) | undefined };
 
+const EMPTY = Buffer.alloc(0);
 /** Bytes of a body that wait for their reader before the connection pauses. */
 const WAITING_BYTES = 64 * 1024;
 
@@ -71,6 +75,12 @@ function createHandler(
     }
   }
 
+  function whole(): Buffer | undefined {
+    if (ended === undefined || ended.error !== undefined) return undefined;
+    const [first = EMPTY, ...others] = chunks.splice(0);
+    return others.length === 0 ? first : Buffer.concat([first, ...others]);
+  }
+
   signal?.addEventListener("abort", abort, { once: true });
   return {
     onRequestStart(started) {
@@ -84,7 +94,7 @@ function createHandler(
       }
     },
     onResponseStart(_, statusCode, headers) {
-      if (statusCode >= 200) resolve({ statusCode, headers, body: { [Symbol.asyncIterator]: read } });
+      if (statusCode >= 200) resolve({ statusCode, headers, body: { [Symbol.asyncIterator]: read, whole } });
     },
     onResponseData(started, chunk) {
       chunks.push(chunk);
@@ -102,10 +112,13 @@ function createHandler(
 
 /** The whole body. `tooLarge`: the error of a body with more than `maxBytes`, whose connection ends. */
 export async function bytesOf(
-  body: AsyncIterable<Uint8Array>,
+  body: HttpBody,
   maxBytes = Number.POSITIVE_INFINITY,
   tooLarge = (): Error => new Error(`the response has more than ${maxBytes} bytes`),
 ): Promise<Buffer> {
+  const whole = body.whole?.();
+  if (whole !== undefined && whole.length > maxBytes) throw tooLarge();
+  if (whole !== undefined) return whole;
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {

@@ -5,7 +5,7 @@ import { PinoPretty as pretty } from "pino-pretty";
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 type LogLevelName = (typeof LOG_LEVELS)[number];
 
-/** Where a value under such a name never belongs into a log, however it got there. */
+/** Keys whose values are never logged. */
 const SECRET_PATHS = ["apiKey", "authorization", "Authorization", "token", "password", "headers", "body"];
 
 /** The level of a logger and of all its children, which can change while they are in use. */
@@ -43,7 +43,7 @@ export function createLogger(
   level: Pick<ReturnType<typeof createLogLevel>, "enabled"> = createLogLevel(config.logLevel),
 ): Logger {
   const options: LoggerOptions = {
-    // A child has the level of its parent at its creation, so the hook decides instead, for all of them.
+    // A child keeps the level that its parent had at its creation, so a hook filters by the current level.
     level: "trace",
     hooks: {
       logMethod(values, method, number) {

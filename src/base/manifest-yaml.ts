@@ -1,8 +1,8 @@
 import { Document, type ScalarTag } from "yaml";
 
 /**
- * Text that YAML readers disagree about when it stands unquoted or in a block: control characters, line ends of other
- * systems and of Unicode, invisible marks, and lines whose spaces are easily lost.
+ * Text that YAML readers read differently when it is unquoted or in a block: control characters, line ends of other
+ * systems and of Unicode, invisible marks, and lines that end with spaces.
  */
 const DELICATE =
   /[^\t\n\x20-\x7e\u00a1-\u00ac\u00ae-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\ud7ff\ue000-\ufdcf\ufdf0-\ufefe\uff00-\uffef\u{10000}-\u{1fffd}]/u;
@@ -26,7 +26,7 @@ export function quoted(text: string): string {
   return escaped(JSON.stringify(text));
 }
 
-/** A line for a comment or a terminal: what would end or disturb it is escaped. */
+/** One line for a comment or a terminal, with control characters escaped. */
 export function oneLine(text: string): string {
   return escaped(text.replaceAll("\n", "\\n").replaceAll("\t", "\\t"));
 }

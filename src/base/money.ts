@@ -32,10 +32,18 @@ export function unitPrice(price: string, precision: number | undefined): string 
   return decimal(sign === "-" ? -digits : digits, 10n ** BigInt(part.length) * PER_YUAN * BigInt(precision));
 }
 
-/** numerator / denominator (above 0) as a decimal string; rounded half away from zero where it has no end. */
-function decimal(numerator: bigint, denominator: bigint): string {
+/** An amount divided by a number above 0, in yuan, rounded to at most `most` decimals. */
+export function formatQuotient(amount: Money, divisor: bigint, most: number): string {
+  return decimal(amount, PER_YUAN * divisor, most);
+}
+
+/**
+ * numerator / denominator (above 0) as a decimal string; rounded half away from zero where it has no end, or more decimals than
+ * `most`.
+ */
+function decimal(numerator: bigint, denominator: bigint, most = Number.POSITIVE_INFINITY): string {
   const [magnitude, negative] = numerator < 0n ? [-numerator, true] : [numerator, false];
-  const decimals = decimalsOf(denominator / gcd(magnitude, denominator));
+  const decimals = Math.min(most, decimalsOf(denominator / gcd(magnitude, denominator)));
   const scaled = magnitude * 10n ** BigInt(decimals);
   const rounded = (2n * scaled + denominator) / (2n * denominator);
   const digits = String(rounded).padStart(decimals + 1, "0");

@@ -1,5 +1,5 @@
 /**
- * The value of a key that comes from outside: undefined unless the record itself has it. `record[key]` would also find what every
+ * The value of a key from outside input: undefined unless the record itself has it. `record[key]` would also find what every
  * object inherits, such as `constructor`, `toString` and `__proto__`, which are valid keys of Secrets and labels.
  */
 export function ownValue<T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined {

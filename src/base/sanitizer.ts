@@ -1,12 +1,12 @@
 import { formsOf, type SecretForms, secretRanges, type TextRange } from "./secret-matches.ts";
 
 /**
- * The one way for a text from outside into a condition, an event, a log line or a status.
+ * Every text from outside passes here before it gets into a condition, an event, a log line or a status.
  *
  * # Guarantees
  * - Well-formed Unicode in one line, without control characters (C0, C1), invisible and bidirectional formatting characters.
  * - At most `limit` characters (code points); the last one is an ellipsis when something was left out.
- * - No secret, in the forms of `secretRanges`. What is left of a secret at a cut is not shown either.
+ * - No secret, in the forms of `secretRanges`. A secret that a cut leaves incomplete is hidden too.
  */
 export type Sanitizer = {
   (text: string, limit: number): string;
@@ -60,7 +60,7 @@ export function createSanitizer({ apiKeys = () => [], hidden = [] }: Secrets = {
   });
 }
 
-/** For texts of which no secret is known. */
+/** For texts without known secrets. */
 export const plainText: Sanitizer = createSanitizer();
 
 /** At most `limit` characters (code points). The last one is an ellipsis when the text was longer. */

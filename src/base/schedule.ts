@@ -5,7 +5,7 @@ import { type Clock, delay } from "./clock.ts";
 export type Schedule<T> = {
   /** `due`: monotonic ms. An item stays until its time has come: its owner ignores it when it is outdated. */
   add(item: T, due: number): void;
-  /** From now on nothing becomes due. */
+  /** Ends the timer: nothing becomes due any more. */
   stop(): void;
 };
 
@@ -52,6 +52,8 @@ export type PollLoop = {
   /** Aborts when the loop stops. */
   readonly signal: AbortSignal;
   start(): void;
+  /** `dueInMs` may be less by now: asks it at once. */
+  wake(): void;
   /** Aborts a poll under way and waits for it. */
   stop(): Promise<void>;
 };
@@ -60,9 +62,9 @@ export type PollLoopOptions = {
   clock: Clock;
   /** Message of the reason with which `stop` aborts a poll. */
   stopReason: string;
-  /** In how many ms the next poll is due; 0 or less: at once. Asked at least once a second, so that a change holds at once. */
+  /** Milliseconds until the next poll; 0 or less: poll now. Called at least once a second, so that a change applies at once. */
   dueInMs: () => number;
-  /** One poll. A failure is its own to report; it may reject only when `signal` is aborted. */
+  /** One poll. It reports its own failures, and may reject only when `signal` is aborted. */
   poll: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -72,13 +74,20 @@ const LONGEST_WAIT_MS = 1_000;
 export function createPollLoop({ clock, stopReason, dueInMs, poll }: PollLoopOptions): PollLoop {
   const ended = new AbortController();
   let running: Promise<void> | undefined;
+  let wake = () => {};
 
   async function run(): Promise<void> {
     while (!ended.signal.aborted) {
       const waitMs = dueInMs();
-      if (waitMs > 0) await delay(clock, Math.min(LONGEST_WAIT_MS, waitMs), ended.signal);
+      if (waitMs > 0) await pause(Math.min(LONGEST_WAIT_MS, waitMs));
       else await poll(ended.signal);
     }
+  }
+
+  function pause(ms: number): Promise<void> {
+    const woken = new AbortController();
+    wake = () => woken.abort();
+    return delay(clock, ms, woken.signal);
   }
 
   return {
@@ -86,8 +95,10 @@ export function createPollLoop({ clock, stopReason, dueInMs, poll }: PollLoopOpt
     start() {
       running ??= run();
     },
+    wake: () => wake(),
     async stop() {
       ended.abort(new Error(stopReason));
+      wake();
       await running;
     },
   };

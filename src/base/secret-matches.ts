@@ -5,7 +5,7 @@ export type TextRange = { from: number; to: number };
 export type SecretForms = {
   /** The secrets themselves, folded. */
   plain: readonly Form[];
-  /** What stays the same of their base64 at each alignment, and their hex, folded. */
+  /** The part of their base64 that is the same at each alignment, and their hex, folded. */
   encoded: readonly Form[];
 };
 
@@ -27,7 +27,7 @@ const EXCERPT = 16;
 const BLOCK = EXCERPT / 2;
 /** The few blocks of a shorter secret are searched for one by one; for a longer one, the text is indexed. */
 const SHORT_SECRET = 512;
-/** Places of one block in a text that are looked at: a text that repeats itself must not cost the square of its length. */
+/** Most places of one block that are checked: a repetitive text must not cost the square of its length. */
 const PLACES = 32;
 const NOWHERE: readonly number[] = [];
 

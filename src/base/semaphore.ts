@@ -28,7 +28,7 @@ export function createSemaphore({ capacity, perGroup = capacity }: { capacity: n
   let used = 0;
   let asked = 0;
 
-  /** A group with its whole share is passed over; another one is waited for. */
+  /** Skips a group that has its whole share. */
   const inShare = ({ group, units }: Pick<UnitsTaker, "group" | "units">) =>
     (usedBy.get(group) ?? 0) + units <= perGroup;
 

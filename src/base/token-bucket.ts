@@ -24,13 +24,13 @@ export function takeToken(bucket: Bucket, now: number): void {
   bucket.tokens = Math.max(0, bucket.tokens - 1);
 }
 
-/** What was refilled so far was refilled at the former rate. */
+/** Refills at the former rate up to `now`, then changes the rate. */
 export function setRate(bucket: Bucket, { perMs, burst }: Pick<Bucket, "perMs" | "burst">, now: number): void {
   refill(bucket, now);
   Object.assign(bucket, { perMs, burst, tokens: Math.min(bucket.tokens, burst) });
 }
 
-/** Whether nothing was taken lately: a full bucket limits nothing. */
+/** Whether the bucket is full, and so limits nothing. */
 export function isFull(bucket: Bucket, now: number): boolean {
   refill(bucket, now);
   return bucket.tokens >= bucket.burst;
@@ -38,7 +38,7 @@ export function isFull(bucket: Bucket, now: number): boolean {
 
 /** Spreads calls over time, however many callers share it. Callers go in the order in which they ask. */
 export type Pace = {
-  /** Resolves when the next call may begin, or at once when `signal` aborts: the caller looks at the signal. */
+  /** Resolves when the next call may begin, or at once when `signal` aborts: the caller checks the signal. */
   turn(signal: AbortSignal): Promise<void>;
 };
 

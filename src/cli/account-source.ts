@@ -3,11 +3,11 @@ import { type Command, Option } from "commander";
 import { endpointGenerations } from "../api/v1alpha1/account.ts";
 import type { AccountRef } from "../api/v1alpha1/meta.ts";
 import { delay, systemClock } from "../base/clock.ts";
-import { createKubeClient, type KubeClient } from "../kube/client.ts";
+import { createKubeClient, type KubeClient, type KubeQuery } from "../kube/client.ts";
 import { loadCredentials } from "../kube/credentials.ts";
-import { isTooManyRequests } from "../kube/errors.ts";
+import { isForbidden, isNotFound, isTooManyRequests } from "../kube/errors.ts";
 import type { Environment } from "../kube/proxy.ts";
-import type { Resource } from "../kube/resource.ts";
+import { namespaceResource, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import { type AccountConnection, connectAccount, connectDirectly, type EndpointGeneration } from "./connect-account.ts";
 
@@ -25,25 +25,31 @@ export function addClusterOptions(
   command: Command,
   namespaceHelp = "the namespace; default: the namespace of the kubeconfig's context",
 ): Command {
-  return command
-    .option(
-      "--kubeconfig <path>",
-      "path of the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
-    )
-    .option("-n, --namespace <name>", namespaceHelp);
+  return addKubeconfigOption(command).option("-n, --namespace <name>", namespaceHelp);
+}
+
+export function addKubeconfigOption(command: Command): Command {
+  return command.option(
+    "--kubeconfig <path>",
+    "path of the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
+  );
 }
 
 /** The flags by which commands find an account and its key. The key itself is never one of them. */
 export function addAccountOptions(command: Command): Command {
-  addClusterOptions(command)
+  return addServiceOptions(addAccountNames(addClusterOptions(command), ["baseUrl"]));
+}
+
+/** The flags that name an account of the cluster. `instead`: other flags that exclude them. */
+export function addAccountNames(command: Command, instead: string[] = []): Command {
+  return command
     .addOption(
       new Option(
         "--account <name>",
         "Account in the namespace; default: Account default, else ClusterAccount default",
-      ).conflicts(["clusterAccount", "baseUrl"]),
+      ).conflicts(["clusterAccount", ...instead]),
     )
-    .addOption(new Option("--cluster-account <name>", "ClusterAccount, instead of an Account").conflicts(["baseUrl"]));
-  return addServiceOptions(command);
+    .addOption(new Option("--cluster-account <name>", "ClusterAccount, instead of an Account").conflicts(instead));
 }
 
 /** The flags that name a service without an account in the cluster. */
@@ -66,9 +72,26 @@ export function addGenerationOption(command: Command): Command {
   );
 }
 
-async function openCluster(flags: ClusterFlags, env: Environment): Promise<OpenCluster> {
-  const kube = createKubeClient(await loadCredentials({ kubeconfig: flags.kubeconfig, env }));
-  return { kube, namespace: flags.namespace ?? kube.defaultNamespace ?? "default" };
+async function openCluster({ kubeconfig, namespace }: ClusterFlags, env: Environment): Promise<OpenCluster> {
+  const kube = createKubeClient(await loadCredentials({ kubeconfig, env }));
+  if (namespace !== undefined) {
+    await assertNamespace(kube, namespace).catch(async (error: unknown) => {
+      await kube.close();
+      throw error;
+    });
+  }
+  return { kube, namespace: namespace ?? kube.defaultNamespace ?? "default" };
+}
+
+/** The API server lists nothing in a namespace that does not exist, without an error. @throws Error of one line */
+export async function assertNamespace(kube: KubeClient, name: string): Promise<void> {
+  try {
+    await kube.get(namespaceResource, { name });
+  } catch (error) {
+    if (isForbidden(error)) return; // most users may not read it
+    if (!isNotFound(error)) throw error;
+    throw new Error(`-n ${name}: there is no such namespace. To list all: kubectl get namespaces`, { cause: error });
+  }
 }
 
 export type OpenCluster = { kube: KubeClient; namespace: string };
@@ -76,6 +99,16 @@ export type LazyCluster = {
   open(): Promise<OpenCluster>;
   close(): Promise<void>;
 };
+
+/** Runs a command with the cluster that its flags name, and closes the connections. */
+export async function withCluster<T>(flags: ClusterFlags, run: (cluster: OpenCluster) => Promise<T>): Promise<T> {
+  const cluster = await openCluster(flags, process.env);
+  try {
+    return await run(cluster);
+  } finally {
+    await cluster.kube.close();
+  }
+}
 
 /** The cluster, looked for when it is first needed: with --base-url there need not be one. */
 export function lazyCluster(flags: ClusterFlags, env: Environment): LazyCluster {
@@ -99,10 +132,11 @@ export async function listPatiently<T extends KubeObject>(
   kube: KubeClient,
   resource: Resource,
   namespace?: string,
+  query: KubeQuery = {},
 ): Promise<T[]> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return (await kube.list<T>(resource, { namespace })).items;
+      return (await kube.list<T>(resource, { namespace }, { query })).items;
     } catch (error) {
       if (!isTooManyRequests(error) || attempt === ATTEMPTS) throw error;
       await delay(systemClock, 1_000);
@@ -124,7 +158,10 @@ export async function openAccount(
   return connectAccount(kube, namespace, accountRef(flags), generation);
 }
 
-function accountRef({ account, clusterAccount }: AccountFlags): AccountRef | undefined {
+export function accountRef({
+  account,
+  clusterAccount,
+}: Pick<AccountFlags, "account" | "clusterAccount">): AccountRef | undefined {
   if (account !== undefined) return { kind: "Account", name: account };
   return clusterAccount === undefined ? undefined : { kind: "ClusterAccount", name: clusterAccount };
 }

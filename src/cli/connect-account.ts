@@ -1,3 +1,4 @@
+import { IN_OUR_WORDS } from "../api/schema/wording.ts";
 import { type Account, type AccountSpec, accountSpecSchema, type ClusterAccount } from "../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource } from "../api/v1alpha1/kinds.ts";
 import type { AccountRef } from "../api/v1alpha1/meta.ts";
@@ -46,12 +47,29 @@ export async function connectAccount(
 
 /** An account by its address and key alone. @throws Error of one line when the address is not one */
 export function connectDirectly(baseURL: string, apiKey: string, generation?: EndpointGeneration): AccountConnection {
-  const parsed = accountSpecSchema.omit({ apiKeySecretRef: true }).safeParse({ baseURL });
+  const parsed = accountSpecSchema.omit({ apiKeySecretRef: true }).safeParse({ baseURL }, IN_OUR_WORDS);
   if (!parsed.success) throw new Error(parsed.error.issues.map(({ message }) => message).join("; "));
   return { ref: undefined, session: sessionOf(parsed.data, apiKey, generation) };
 }
 
-async function findAccount(kube: KubeClient, namespace: string, ref: AccountRef | undefined) {
+/** An account of the cluster, with the namespace of its key. */
+export type FoundAccount = {
+  ref: AccountRef;
+  spec: (Account | ClusterAccount)["spec"];
+  status: (Account | ClusterAccount)["status"] | undefined;
+  keyNamespace: string;
+};
+
+/**
+ * The account that `ref` of an object in `namespace` resolves to. `correction`: how its user names another one.
+ * @throws Error when there is no such account
+ */
+export async function findAccount(
+  kube: KubeClient,
+  namespace: string,
+  ref: AccountRef | undefined,
+  correction = "name another account with --account or --cluster-account",
+): Promise<FoundAccount> {
   const candidates: AccountRef[] =
     ref === undefined
       ? [
@@ -63,16 +81,16 @@ async function findAccount(kube: KubeClient, namespace: string, ref: AccountRef 
     const { kind, name } = candidate;
     try {
       if (kind === "Account") {
-        const { spec } = await kube.get<Account>(accountResource, { namespace, name });
-        return { spec, ref: candidate, keyNamespace: namespace };
+        const { spec, status } = await kube.get<Account>(accountResource, { namespace, name });
+        return { spec, status, ref: candidate, keyNamespace: namespace };
       }
-      const { spec } = await kube.get<ClusterAccount>(clusterAccountResource, { name });
-      return { spec, ref: candidate, keyNamespace: spec.apiKeySecretRef.namespace };
+      const { spec, status } = await kube.get<ClusterAccount>(clusterAccountResource, { name });
+      return { spec, status, ref: candidate, keyNamespace: spec.apiKeySecretRef.namespace };
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
   }
-  throw new Error(notFound(ref, namespace, "name another account with --account or --cluster-account"));
+  throw new Error(notFound(ref, namespace, correction));
 }
 
 function sessionOf(spec: Settings, apiKey: string, generation = spec.endpoints.generation): AccountSession {

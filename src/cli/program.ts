@@ -31,6 +31,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   status: async () => (await import("./use/status.ts")).registerStatusCommand,
   explain: async () => (await import("./use/explain.ts")).registerExplainCommand,
   plan: async () => (await import("./use/plan.ts")).registerPlanCommand,
+  logs: async () => (await import("./use/logs.ts")).registerLogsCommand,
+  open: async () => (await import("./use/open.ts")).registerOpenCommand,
+  cancel: async () => (await import("./use/cancel.ts")).registerCancelCommand,
   resolve: async () => (await import("./operate/resolve.ts")).registerResolveCommand,
   say: async () => (await import("./use/say.ts")).registerSayCommand,
   film: async () => (await import("./use/film.ts")).registerFilmCommand,
@@ -49,7 +52,7 @@ export async function createProgram(
   commands: readonly string[] = Object.keys(COMMANDS),
 ): Promise<Command> {
   const program = new Command(name)
-    .description("Serverless GPU endpoints, speech and video of a remote service, as Kubernetes objects")
+    .description("Serverless GPU endpoints, speech and video of a paid service, as Kubernetes objects")
     .version(packageJson.version)
     .showHelpAfterError("(--help lists commands and flags)");
   for (const command of commands) (await COMMANDS[command]?.())?.(program);

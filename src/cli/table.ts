@@ -1,3 +1,4 @@
+import { styleText } from "node:util";
 import { stringify } from "yaml";
 import { plainText } from "../base/sanitizer.ts";
 
@@ -15,29 +16,37 @@ export function documentOf(document: object, format: "json" | "yaml"): string {
 }
 
 /**
- * Columns as kubectl prints them: headings in capitals, three blanks between, nothing after the last. `numbers` names the
- * headings whose column is flush right.
+ * Columns as kubectl prints them: headings in capitals, three blanks between, nothing after the last.
+ * @param numbers the headings whose column is flush right
+ * @param paint adds colors to a cell, which take no place; row and column from 0, without the heading
  */
 export function tableOf(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   numbers: readonly string[] = [],
+  paint: (text: string, row: number, column: number) => string = (text) => text,
 ): string {
   // A terminal obeys control characters, and names come from the service.
   const lines = [headings, ...rows.map((row) => row.map((cell) => plainText(cell, CELL_LENGTH)))];
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ""))));
   return lines
-    .map((line) =>
+    .map((line, row) =>
       line
         .map((cell, column) => {
           const padding = " ".repeat((widths[column] ?? 0) - width(cell));
-          return numbers.includes(headings[column] ?? "") ? padding + cell : cell + padding;
+          const painted = row === 0 ? cell : paint(cell, row - 1, column);
+          return numbers.includes(headings[column] ?? "") ? padding + painted : painted + padding;
         })
         .join("   ")
         .trimEnd(),
     )
     .map((line) => `${line}\n`)
     .join("");
+}
+
+/** Whether a stream is a terminal that shows colors, as far as NO_COLOR, FORCE_COLOR and the like allow it. */
+export function showsColors(stream: NodeJS.WriteStream): boolean {
+  return styleText("red", "x", { stream }) !== "x";
 }
 
 /** Characters of East Asian scripts take two places of a terminal. */

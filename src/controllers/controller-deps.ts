@@ -3,12 +3,12 @@ import { FINALIZER } from "../api/v1alpha1/meta.ts";
 import type { Clock } from "../base/clock.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { mergePatchOf } from "../kube/patch.ts";
-import type { Place, Resource } from "../kube/resource.ts";
+import { apiVersionOf, type Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { ObjectReader } from "../runtime/object-reader.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import type { ReferencePoller } from "../runtime/reference-poller.ts";
-import { isShortened } from "../runtime/shortened.ts";
+import { isPartial, isShortened } from "../runtime/shortened.ts";
 import { compact, type Store } from "../runtime/store.ts";
 import type { SpendingAdmission } from "../submission/admission.ts";
 import type { AbandonedTasks, TaskOwners } from "./account/abandoned-tasks.ts";
@@ -25,8 +25,10 @@ export type ControllerDeps = {
   /** Makes the ID of a paid request: a UUID that no process makes a second time. */
   newID: () => string;
   log: Logger;
-  /** This process, as its lease names it: the sender of the requests that it sends. No other process has it. */
+  /** This process, as the sender of its requests: `NAMESPACE/LEASE`. No other process has it. */
   identity: string;
+  /** Whether the process that sent a request has ended, so that no response to it is written any more. */
+  hasSenderEnded: (sender: string) => boolean;
   /** Reads single objects, for what a store that lags must not decide. */
   reader: ObjectReader;
   recorder: EventRecorder;
@@ -49,13 +51,12 @@ export type ControllerDeps = {
   exports: ReferencePoller;
   /** UID of the namespace kube-system: tells clusters apart that share an account. */
   clusterUID: string;
-  /** Which accounts this installation serves (account/servers.ts). Asked right before a paid request is sent. */
+  /** Which accounts this process serves (account/servers.ts). Asked right before a request is sent. */
   servers: {
     confirm(account: AccountKey, signal: AbortSignal): Promise<void>;
+    assertConfirmed(account: AccountKey): void;
     assertServing(account: AccountKey): void;
   };
-  /** Throws unless this process surely leads. Called right before whatever must not be sent twice. */
-  assertLeading: () => void;
   /**
    * Why no request that creates or costs something may be sent for the object: etcd was restored, and the object is older. Undefined: it
    * may be sent. Called when a request is planned, and right before it is sent.
@@ -71,7 +72,8 @@ export type Kind<T extends KubeObject> = {
   resource: Resource;
   store: Store<T>;
   /**
-   * Writes the status as a merge patch; nothing is sent when nothing changed.
+   * Replaces the status; nothing is sent when nothing changed. The API server has less work with it than with a merge patch, which is
+   * what an object that is stored in part gets.
    * @throws KubeError 409 when the object changed meanwhile: reconcile again
    */
   patchStatus(object: T, status: T["status"], signal: AbortSignal): Promise<T>;
@@ -82,32 +84,32 @@ export type Kind<T extends KubeObject> = {
   setFinalizer(object: T, wanted: boolean, signal: AbortSignal, annotations?: Record<string, string>): Promise<T>;
 };
 
-type PatchOptions = { isShort: boolean; signal: AbortSignal };
-
 export function createKind<T extends KubeObject>(
-  kube: Pick<KubeClient, "mergePatch">,
+  kube: Pick<KubeClient, "mergePatch" | "update">,
   { resource, store }: Pick<Kind<T>, "resource" | "store">,
 ): Kind<T> {
-  /** Returns the whole object, unless the caller had it shortened. */
-  async function patch(place: Place, body: object, { isShort, signal }: PatchOptions): Promise<T> {
-    const written = await kube.mergePatch<T>(resource, place, body, { signal });
+  /** Stores the response to a write. Returns the whole object, unless the caller had it shortened. */
+  function taken(object: T, written: T): T {
     compact(written);
     const kept = store.observeWrite(written);
-    return isShort ? kept : written;
+    return isShortened(object) ? kept : written;
   }
 
   return {
     resource,
     store,
     async patchStatus(object, wanted, signal) {
-      const status = mergePatchOf(record(object.status), record(wanted) ?? {});
-      if (status === undefined) return object;
+      const status = record(wanted) ?? {};
+      const patch = mergePatchOf(record(object.status), status);
+      if (patch === undefined) return object;
       const { name, namespace, resourceVersion } = object.metadata;
-      return patch(
-        { namespace, name, subresource: "status" },
-        { metadata: { resourceVersion }, status },
-        { isShort: isShortened(object), signal },
-      );
+      const metadata = { name, resourceVersion };
+      const place = { namespace, name, subresource: "status" };
+      if (isPartial(object)) {
+        return taken(object, await kube.mergePatch<T>(resource, place, { metadata, status: patch }, { signal }));
+      }
+      const body = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata, status };
+      return taken(object, await kube.update<T>(resource, place, body, { signal }));
     },
     async setFinalizer(object, wanted, signal, annotations) {
       const { name, namespace, resourceVersion, finalizers: present = [] } = object.metadata;
@@ -115,7 +117,7 @@ export function createKind<T extends KubeObject>(
       if (isSet && annotations === undefined) return object;
       const finalizers = wanted ? [...present, FINALIZER] : present.filter((one) => one !== FINALIZER);
       const metadata = { resourceVersion, ...(isSet ? {} : { finalizers }), ...(annotations && { annotations }) };
-      return patch({ namespace, name }, { metadata }, { isShort: isShortened(object), signal });
+      return taken(object, await kube.mergePatch<T>(resource, { namespace, name }, { metadata }, { signal }));
     },
   };
 }

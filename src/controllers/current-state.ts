@@ -13,10 +13,10 @@ export class UnprovenObjectError extends Error {
 }
 
 /**
- * Which objects surely show everything that earlier leaders acted on. After a takeover, the store can show an object as it was before the
- * last acts of an earlier leader: the API server that lists it lags. That leader can have created its endpoint, or have cleaned it up
- * because the object was deleted. So before the first write to the service for an object, this process proves that the object is not
- * older than its leadership. One proof for each object is enough, because the store never goes back in time.
+ * Which objects surely show everything that earlier servers of their account acted on. After a takeover, the store can show an object as it
+ * was before the last acts of an earlier server: the API server that lists it lags. That server can have created its endpoint, or have
+ * cleaned it up because the object was deleted. So before the first write to the service for an object, this process proves that the
+ * object is not older than its term. One proof for each object is enough, because the store never goes back in time.
  */
 export type CurrentState<T extends KubeObject> = {
   /**

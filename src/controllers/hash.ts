@@ -5,6 +5,11 @@ export function hashOf(value: unknown): string {
   return hash("sha256", canonical(value)).slice(0, 16);
 }
 
+/** The same with all 64 hex digits: no two values have the same, whoever chooses them. */
+export function longHashOf(value: unknown): string {
+  return hash("sha256", canonical(value));
+}
+
 /**
  * The same for a value that a reader of the status must not find out by trying values: texts of a job, variables of an endpoint. An
  * HMAC-SHA-256: without the key, nothing can be tried.

@@ -4,7 +4,7 @@ import type { Reconcile, ReconcileContext, Request, Result } from "../runtime/co
 import { isShortened } from "../runtime/shortened.ts";
 import type { Kind } from "./controller-deps.ts";
 
-/** What the objects that use a paused object show when the operator knows nothing of it. */
+/** The message of objects that use a paused object of which the operator knows nothing. */
 export const PAUSED_MESSAGE =
   "it is paused, and the operator has not used it since its start: remove the annotation mooring.dev/paused";
 

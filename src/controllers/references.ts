@@ -1,4 +1,5 @@
 import { specProblem } from "../api/manifest/spec-problem.ts";
+import { COMMANDS } from "../api/v1alpha1/commands.ts";
 import type { EndpointEnv } from "../api/v1alpha1/gpu-endpoint.ts";
 import type { Reason } from "../api/v1alpha1/reasons.ts";
 import { ownValue } from "../base/own-value.ts";
@@ -66,6 +67,7 @@ export type ValueReader = {
 /** Reads values by `get` only; each object once for the life of the reader (one reconcile). */
 export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueReader {
   const read = new Map<string, Promise<Data | undefined>>();
+  const wanted = new Map<string, Set<string>>();
 
   function object(resource: Resource, namespace: string, name: string): Promise<Data | undefined> {
     const key = `${resource.kind}/${namespace}/${name}`;
@@ -86,29 +88,31 @@ export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueR
     }
   }
 
+  async function value(resource: Resource, namespace: string, name: string, key: string): Promise<string> {
+    const target = { kind: resource.kind, namespace, name };
+    // Whoever reads several keys at once is told all of them.
+    const keys = wanted.get(`${resource.kind}/${namespace}/${name}`) ?? new Set();
+    wanted.set(`${resource.kind}/${namespace}/${name}`, keys.add(key));
+    const found = await object(resource, namespace, name);
+    if (found === undefined) {
+      const reason = resource === secretResource ? "SecretNotFound" : "ConfigMapNotFound";
+      const create = COMMANDS.createData(target, [...keys]);
+      throw new StalledError(reason, `${resource.kind} ${namespace}/${name} does not exist: create it: ${create}`);
+    }
+    const written = ownValue(found.data, key);
+    if (written !== undefined) return written;
+    const add = COMMANDS.addKey(target, key);
+    throw new StalledError(
+      "SecretKeyMissing",
+      `${resource.kind} ${namespace}/${name} has no key "${key}": add it: ${add}`,
+    );
+  }
+
   return {
     async secretKey(namespace, { name, key }) {
-      const secret = await object(secretResource, namespace, name);
-      if (secret === undefined) {
-        throw new StalledError("SecretNotFound", `Secret ${namespace}/${name} does not exist: create it`);
-      }
-      const value = ownValue(secret.data, key);
-      if (value === undefined) {
-        throw new StalledError("SecretKeyMissing", `Secret ${namespace}/${name} has no key "${key}": add it`);
-      }
-      return Buffer.from(value, "base64").toString("utf8");
+      return Buffer.from(await value(secretResource, namespace, name, key), "base64").toString("utf8");
     },
-    async configMapKey(namespace, { name, key }) {
-      const configMap = await object(configMapResource, namespace, name);
-      if (configMap === undefined) {
-        throw new StalledError("ConfigMapNotFound", `ConfigMap ${namespace}/${name} does not exist: create it`);
-      }
-      const value = ownValue(configMap.data, key);
-      if (value === undefined) {
-        throw new StalledError("SecretKeyMissing", `ConfigMap ${namespace}/${name} has no key "${key}": add it`);
-      }
-      return value;
-    },
+    configMapKey: (namespace, { name, key }) => value(configMapResource, namespace, name, key),
   };
 }
 

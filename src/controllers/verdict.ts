@@ -25,7 +25,7 @@ const REFERENCE_RETRY_MS = 15_000;
 
 type HeldVerdict = Extract<Verdict, { kind: "Waiting" | "Stalled" }>;
 
-/** What is applied together, as by `kubectl apply -f` of a folder, comes in any order: an object waits so long for its account. */
+/** How long an object waits for its account: objects that are applied together, as by `kubectl apply -f` of a folder, arrive in any order. */
 const APPLY_MS = 15_000;
 
 /**

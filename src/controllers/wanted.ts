@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import { ANNOTATIONS } from "../api/v1alpha1/meta.ts";
+import { isSameJSON } from "../base/same-json.ts";
 import { type KubeObject, keyOf } from "../kube/types.ts";
 import { UnwantedRequestError } from "../submission/record.ts";
 import type { AccountHandle } from "./account/registry.ts";
@@ -26,7 +26,7 @@ export function assertWanted<T extends KubeObject>(
   const unwanted = (why: string) =>
     new UnwantedRequestError(`${resource.kind} ${keyOf(object)} ${why} before its request was sent: nothing is sent`);
   if (stored === undefined) throw unwanted("was deleted");
-  if (!isDeepStrictEqual(decisionsOf(stored), decisionsOf(object))) throw unwanted("was deleted, paused or changed");
+  if (!isSameJSON(decisionsOf(stored), decisionsOf(object))) throw unwanted("was deleted, paused or changed");
   const handle = accounts.get(account.key)?.handle;
   if (handle !== undefined && handle !== account) throw unwanted(`lost its account ${account.key}, which changed`);
 }
@@ -44,7 +44,7 @@ function decisionsOf({ metadata }: KubeObject): unknown {
 
 /**
  * The last check of every request that costs or creates something: it is wanted, no restore of etcd holds the object, and this
- * installation surely serves the account.
+ * process surely serves the account.
  * @throws UnwantedRequestError | Error
  */
 export function assertMaySubmit<T extends KubeObject>(
@@ -54,5 +54,5 @@ export function assertMaySubmit<T extends KubeObject>(
   assertWanted(shared, wanted);
   const restored = shared.heldByRestore(wanted.object);
   if (restored !== undefined) throw new UnwantedRequestError(restored);
-  shared.servers.assertServing(wanted.account.key);
+  shared.servers.assertConfirmed(wanted.account.key);
 }

@@ -4,13 +4,13 @@ import { missingGet, type ObjectReader } from "../runtime/object-reader.ts";
 import { compact } from "../runtime/store.ts";
 import type { Kind } from "./controller-deps.ts";
 
-/** Whole objects that are in memory at once. One has at most the size that etcd takes. */
+/** Most whole objects in memory at once. Each has at most the size that etcd accepts. */
 const AT_ONCE = { capacity: 8, perGroup: 4 };
 
 /** Reads objects whose copies in the store are shortened (`shortened`). */
 export type WholeObjects<T extends KubeObject> = {
   /**
-   * The object as the API server has it now. Undefined: it is not there any more. `release` when it is not needed any more: only so many
+   * The object as the API server has it now. Undefined: it does not exist any more. `release` it after use: only so many
    * are in memory at once, and namespaces take turns.
    * @throws Error when it cannot be read
    */

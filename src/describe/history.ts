@@ -29,10 +29,16 @@ export async function eventsOf(kube: KubeClient, { metadata }: KubeObject): Prom
 /** What happened to the object, oldest first. */
 export function historyOf({ metadata, status }: AnyObject, events: readonly KubeEvent[]): Moment[] {
   const moments: Moment[] = [{ time: metadata.creationTimestamp, what: "Object", text: "created" }];
-  const { submission, conditions = [] } = status ?? {};
+  const { submission, server, conditions = [] } = status ?? {};
   if (submission !== undefined) {
     const { attempt, state, time } = submission;
     moments.push({ time, what: "Request", text: `attempt ${attempt}: ${state}` });
+  }
+  if (server !== undefined) {
+    const process = `process ${server.namespace}/${server.lease}`;
+    moments.push({ time: server.since, what: "Server", text: `${process} serves the account` });
+    const { released } = server;
+    if (released !== undefined) moments.push({ time: released, what: "Server", text: `${process} released it` });
   }
   for (const { type, status: value, reason, lastTransitionTime } of conditions) {
     moments.push({ time: lastTransitionTime, what: "Condition", text: `${type}=${value} (${reason})` });

@@ -8,7 +8,7 @@ type Offer = { target: CommandTarget; object: AnyObject };
 type OfferRule = { when(offer: Offer): boolean; commands(offer: Offer): string[] };
 
 /**
- * The commands that help an object in its state. They come from the reasons of its conditions, its kind, its name and what it is bound to,
+ * The commands that help an object in its state, from the reasons of its conditions, its kind, its name and what it is bound to,
  * never from a message: messages quote the service.
  */
 export function offersOf(kind: string, object: AnyObject): string[] {
@@ -22,6 +22,7 @@ const RULES: readonly OfferRule[] = [
     when: ({ object }) =>
       object.status?.phase === "Halted" && has(object, ["SubmissionUnknown", "ResponseUnusable"], "Stalled"),
     commands: ({ target, object }) => [
+      COMMANDS.resolve(target),
       ...(makesTask(object) ? [COMMANDS.attachTask(target)] : []),
       COMMANDS.resubmit(target),
       COMMANDS.remove(target),
@@ -74,7 +75,7 @@ function has({ status }: AnyObject, reasons: readonly Reason[], type?: string): 
 const isDeleting = ({ metadata }: AnyObject) => metadata.deletionTimestamp !== undefined;
 
 /** Whether the request of a job makes a task that it can be attached to: that of the synchronous model does not. */
-function makesTask({ spec }: AnyObject): boolean {
+export function makesTask({ spec }: Pick<AnyObject, "spec">): boolean {
   return fieldOf(spec, "model") !== "speech-2.6-turbo";
 }
 

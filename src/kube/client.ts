@@ -21,7 +21,12 @@ export type KubeClient = {
   ): Promise<ObjectList<T>>;
   create<T extends KubeObject>(resource: Resource, place: Place, body: T, options?: RequestOptions): Promise<T>;
   /** PUT: fails with 409 unless `metadata.resourceVersion` is the newest. */
-  update<T extends KubeObject>(resource: Resource, place: Place, body: T, options?: RequestOptions): Promise<T>;
+  update<T extends KubeObject>(
+    resource: Resource,
+    place: Place,
+    body: T | StatusUpdate,
+    options?: RequestOptions,
+  ): Promise<T>;
   /** RFC 7396 merge patch; `metadata.resourceVersion` in it makes it an optimistic lock. */
   mergePatch<T extends KubeObject>(
     resource: Resource,
@@ -40,6 +45,14 @@ export type KubeClient = {
   /** Lines of a watch as they arrive, unparsed; ends when the server ends it. `inactivityMs` without a byte is an error. */
   watch(resource: Resource, place: Place, options: RequestOptions & { inactivityMs: number }): AsyncIterable<string>;
   close(): Promise<void>;
+};
+
+/** What the subresource `status` takes of an object. */
+export type StatusUpdate = {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; resourceVersion: string | undefined };
+  status: object;
 };
 
 const METHODS = {
@@ -67,7 +80,7 @@ export type KubeRequest = {
 };
 
 /**
- * A client over the connections of `createConnections`. Nothing is retried here but a 401 with renewed credentials: the
+ * A client over the connections of `createConnections`. Retries only a 401 with renewed credentials: the
  * caller's queue decides.
  * @param options.connect opens the connections; default: sockets to the server of the credentials
  * @param options.onRequest called once per request, for `rest_client_requests_total`
@@ -177,7 +190,7 @@ function queryString(query: KubeQuery | undefined): string {
   return parameters.size === 0 ? "" : `?${parameters}`;
 }
 
-/** A list is longer than the caller takes: ask for fewer objects. */
+/** A list is larger than the caller accepts: ask for fewer objects. */
 export class ListTooLargeError extends Error {
   override readonly name = "ListTooLargeError";
 }

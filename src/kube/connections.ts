@@ -7,7 +7,7 @@ import type { Identity, TlsOptions } from "./identity.ts";
 export type KubeConnectionOptions = {
   /** Connections for requests, default 64. Watches have their own, one each. */
   connections?: number | undefined;
-  /** For the headers of an answer, and for each pause in a request's body; ms. */
+  /** Longest wait for the headers of a response, and for each pause in its body; ms. */
   requestTimeoutMs: number;
 };
 
@@ -16,17 +16,17 @@ export type ApiRequest = Pick<Dispatcher.DispatchOptions, "method" | "path" | "b
   signal?: AbortSignal | undefined;
   /** Overrides the pause that is allowed in the body, ms. */
   bodyTimeout?: number;
-  /** Goes over the watches' connections, so that long watches never hold up a write. */
+  /** Uses the connections for watches, so that long watches never delay a write. */
   watch?: boolean;
 };
 
 export type Connections = {
   /**
-   * Sends with the credentials of the moment. A 401 means that nothing took effect, so the request is repeated once when
-   * reading the credentials anew brings others.
+   * Sends with the current credentials. A 401 means that the request had no effect, so it is repeated once when
+   * a new read brings other credentials.
    */
   send(request: ApiRequest): Promise<HttpAnswer>;
-  /** Waits for requests, breaks watches. */
+  /** Waits for requests, and ends watches. */
   close(): Promise<void>;
 };
 
@@ -36,17 +36,17 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
  * Connections to one API server, direct or through a proxy. When the client certificate or the certificate authority
- * changes, new requests go over new connections; the old ones end with what runs on them.
+ * changes, new requests go over new connections; the old ones end with their last request or watch.
  */
 export function createConnections(credentials: Credentials, options: KubeConnectionOptions): Connections {
   const origin = new URL(credentials.server).origin;
   let pools: Pools | undefined;
-  /** Pools that no new request goes to, each until its requests and watches have ended. */
+  /** Pools without new requests, each until its requests and watches have ended. */
   const draining = new Map<Pools, Promise<void>>();
   let closed: Promise<unknown> | undefined;
 
   function open(tls: TlsOptions): Pools {
-    // One for all connections: each would make its own of the same certificates.
+    // Shared by all connections: otherwise each parses the same certificates.
     const secureContext = createSecureContext(tls);
     const common = { headersTimeout: options.requestTimeoutMs };
     return {

@@ -13,7 +13,7 @@ export type Credentials = {
   namespace: string | undefined;
   /** Headers and TLS settings of the moment, asked for every request. `tls` is the same object until it changes. */
   identity(): Promise<Identity>;
-  /** Reads everything anew after the server refused `stale` (401); undefined when that brings nothing new. */
+  /** Reads everything again after the server refused `stale` (401); undefined when nothing changed. */
   renew?(stale: Identity): Promise<Identity | undefined>;
   /** Impersonate-* headers of the kubeconfig's user. */
   impersonation?: Record<string, string | string[]>;
@@ -26,7 +26,7 @@ export type CredentialsOptions = {
   kubeconfig?: string | undefined;
   /** For KUBECONFIG, the proxy variables, the pod's address of the API server, and what exec plug-ins inherit. Default: empty. */
   env?: Environment;
-  /** Told once for each failed reading of a token, certificate or plug-in while what was read before is still used. */
+  /** Called once for each failed read of a token, certificate or plug-in while the previous one is still used. */
   onProblem?: (message: string) => void;
   clock?: Pick<Clock, "now" | "monotonic">;
   /** Where a pod finds its service account. */
@@ -35,16 +35,16 @@ export type CredentialsOptions = {
 
 /**
  * Reads credentials as kubectl does. Files (tokens, certificates, keys) are read again every 10 s, exec plug-ins run
- * again when what they issued ends; the kubeconfig itself is read once, so that another current-context changes nothing.
+ * again when their credential expires; the kubeconfig itself is read once, so that another current-context changes nothing.
  * Over plain http no secret is sent, as with kubectl.
- * @throws Error of one line when no cluster is configured, or when something of it is missing or wrong
+ * @throws Error of one line when no cluster is configured, or when a part of its configuration is missing or wrong
  */
 export async function loadCredentials(options: CredentialsOptions = {}): Promise<Credentials> {
   const { env = {}, clock = systemClock, onProblem = () => {} } = options;
   const folder = options.serviceAccountFolder ?? SERVICE_ACCOUNT_FOLDER;
   const target = await findAccess(options.kubeconfig, { env, clock, folder });
   const source = createIdentitySource(target, { clock, onProblem });
-  await source.identity(); // what is wrong is said now, not by the first request
+  await source.identity(); // reports a wrong configuration now, not with the first request
   return {
     server: target.server.href.replace(/\/+$/, ""),
     namespace: target.namespace ?? (await podNamespace(folder)),
@@ -61,7 +61,7 @@ async function findAccess(
 ): Promise<ClusterAccess> {
   const home = join(env["HOME"] ?? homedir(), ".kube", "config");
   const named = (env["KUBECONFIG"] ?? "").split(delimiter).filter((file) => file !== "");
-  // Loaded only here: a pod does without the library that reads kubeconfigs.
+  // Loaded only here: a pod does not need the library that reads kubeconfigs.
   const open = async (paths: readonly string[], label: string) =>
     (await import("./kubeconfig.ts")).openKubeconfig(paths, { label, env, clock });
 

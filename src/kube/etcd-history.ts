@@ -7,6 +7,13 @@ import { type KubeObject, versionNumber } from "./types.ts";
 /** The API server went back in time: its etcd was restored from a backup. */
 export class RestoredError extends Error {
   override readonly name = "RestoredError";
+  /** Names of the Leases that show it, and would show it to every later process. */
+  readonly leases: readonly string[];
+
+  constructor(message: string, leases: readonly string[] = []) {
+    super(message);
+    this.leases = leases;
+  }
 }
 
 /**
@@ -21,7 +28,8 @@ export class RestoredError extends Error {
  * # Evidence
  * - A record (Lease or ConfigMap in `namespace`) has an earlier version than before, and the same UID.
  * - A write of `group` has an earlier version than any list or write of it before. etcd counts its writes.
- * - A version is more than 10^8 later: `etcdutl snapshot restore --bump-revision`. A Lease shows this also after a restart.
+ * - A version is more than 10^8 later: `etcdutl snapshot restore --bump-revision`. After a restart, a list of Leases shows this: the Lease of an
+ *   earlier process has the version of its last renewal.
  */
 export type EtcdHistory = {
   /** The client whose answers are observed. */
@@ -42,7 +50,7 @@ type HistoryOptions = {
 
 /** Single objects of these kinds. */
 const RECORDS = ["leases", "configmaps"];
-/** What no etcd counts between two looks: so many writes, and so many more for each second between them. */
+/** More writes than an etcd counts between two reads: a number, and a number for each second between them. */
 const LONGEST_STEP = 10n ** 8n;
 const WRITES_PER_SECOND = 1_000;
 
@@ -52,20 +60,35 @@ type KnownObject = Seen & { resource: Resource; place: Place; uid: string | unde
 /** `from`: the version that a write replaces, as its sender knows it. */
 type Asked = { resource: Resource; place: Place; write?: { from: string | undefined } };
 
+const hasNumber = (seen: { version: bigint | undefined; at: number }): seen is Seen => seen.version !== undefined;
+
 export function createEtcdHistory({ client, namespace, group, clock, onRestored }: HistoryOptions): EtcdHistory {
   const records = new Map<string, KnownObject>();
   /** The latest version of a list or a write of the group. */
   let latest: Seen | undefined;
 
-  function report(what: string, version: bigint, relation: string, before: Seen): void {
+  function report(what: string, version: bigint, relation: string, before: Seen & { leases?: string[] }): void {
     latest = undefined;
-    onRestored(new RestoredError(`${what} has version ${version}, ${relation} than ${before.version}, seen before`));
+    const message = `${what} has version ${version}, ${relation} than ${before.version}, seen before`;
+    onRestored(new RestoredError(message, before.leases));
+  }
+
+  function isMuchLater(version: bigint, before: Seen): boolean {
+    const seconds = Math.max(0, Math.ceil((clock.now() - before.at) / 1_000));
+    return version > before.version + LONGEST_STEP + BigInt(seconds * WRITES_PER_SECOND);
   }
 
   function judgeStep(what: string, version: bigint, before: Seen): void {
-    const seconds = Math.max(0, Math.ceil((clock.now() - before.at) / 1_000));
-    const most = before.version + LONGEST_STEP + BigInt(seconds * WRITES_PER_SECOND);
-    if (version > most) report(what, version, "much later", before);
+    if (isMuchLater(version, before)) report(what, version, "much later", before);
+  }
+
+  function judgeLeases(what: string, version: bigint, leases: readonly KubeObject[]): void {
+    const old = leases.flatMap((lease) => {
+      const before = { version: versionNumber(lease.metadata.resourceVersion), at: renewedAt(lease) ?? 0 };
+      return hasNumber(before) && isMuchLater(version, before) ? [{ ...before, name: lease.metadata.name }] : [];
+    });
+    const [first] = old;
+    if (first !== undefined) report(what, version, "much later", { ...first, leases: old.map(({ name }) => name) });
   }
 
   function observeLatest(what: string, version: bigint, before: Seen | undefined): void {
@@ -102,12 +125,14 @@ export function createEtcdHistory({ client, namespace, group, clock, onRestored 
     return answer;
   }
 
-  const observing = observingClient(client, observed, async (resource, send) => {
+  const observing = observingClient(client, observed, async ({ resource, place }, send) => {
     const before = latest;
     const list = await send();
     const version = versionNumber(list.metadata?.resourceVersion ?? "");
-    if (version !== undefined && resource.group === group)
-      observeLatest(`the list of ${resource.plural}`, version, before);
+    if (version === undefined) return list;
+    const what = `the list of ${resource.plural}`;
+    if (resource.group === group) observeLatest(what, version, before);
+    if (place.namespace === namespace && resource.plural === "leases") judgeLeases(what, version, list.items);
     return list;
   });
 
@@ -127,7 +152,7 @@ export function createEtcdHistory({ client, namespace, group, clock, onRestored 
 
 type Observe = <T extends KubeObject>(asked: Asked, send: () => Promise<T>) => Promise<T>;
 type ObserveList = <T extends Awaited<ReturnType<KubeClient["list"]>>>(
-  resource: Resource,
+  asked: Asked,
   send: () => Promise<T>,
 ) => Promise<T>;
 
@@ -147,7 +172,7 @@ function observingClient(client: KubeClient, observed: Observe, observedList: Ob
       return observed({ resource, place, ...write }, () => client.mergePatch<T>(resource, place, patch, options));
     },
     list: <T extends KubeObject>(resource: Resource, place: Place, options?: RequestOptions) =>
-      observedList(resource, () => client.list<T>(resource, place, options)),
+      observedList({ resource, place }, () => client.list<T>(resource, place, options)),
   };
 }
 

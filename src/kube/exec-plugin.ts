@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import * as z from "zod";
 import type { KubeconfigCluster, KubeconfigExec } from "./kubeconfig-schema.ts";
 
-/** What a plug-in issued: a token, a client certificate with its key (PEM), or both. */
+/** A credential of a plug-in: a token, a client certificate with its key (PEM), or both. */
 export type ExecCredential = {
   token: string | undefined;
   cert: string | undefined;
@@ -30,10 +30,10 @@ const answerSchema = z.object({
 
 /**
  * Runs the exec plug-in of a kubeconfig's user (client.authentication.k8s.io) once, without a terminal. client-node 2.0.1
- * has this too, but it tells a plug-in nothing of the cluster (KUBERNETES_EXEC_INFO), waits for it without end, does not
- * run it again after a 401, and does not check what it printed.
+ * has this too, but it passes no cluster (KUBERNETES_EXEC_INFO), waits without a timeout, does not
+ * run the plug-in again after a 401, and does not check its output.
  * @param env the process's environment: the plug-in needs PATH, HOME and the like
- * @throws Error of one line that names the plug-in; what it printed on standard output (a token) is never part of it
+ * @throws Error of one line that names the plug-in; the message never has its standard output, which may be a token
  */
 export async function runExecPlugin(
   plugin: KubeconfigExec,

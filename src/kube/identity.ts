@@ -11,10 +11,10 @@ export type TlsOptions = {
   rejectUnauthorized?: boolean;
 };
 
-/** Who we are at one moment. `tls` is the same object as long as its content is the same. */
+/** The current identity. `tls` is the same object as long as its content is the same. */
 export type Identity = { readonly headers: Record<string, string>; readonly tls: TlsOptions };
 
-/** One API server and how to prove who we are to it: the service account of a pod, or the context of a kubeconfig. */
+/** One API server with the identity for it: the service account of a pod, or the context of a kubeconfig. */
 export type ClusterAccess = {
   /** For messages: which file, or which pod. */
   origin: string;
@@ -25,8 +25,8 @@ export type ClusterAccess = {
   /** Impersonate-* headers. */
   impersonation: Record<string, string | string[]>;
   /**
-   * Reads tokens and certificates from where they are kept.
-   * @param refused the server refused (401) what was read before: a credential that was issued is issued again
+   * Reads tokens and certificates from their files or plug-in.
+   * @param refused the server refused (401) the previous identity: a plug-in issues another credential
    * @returns `expiresAt` in ms since the epoch; Infinity when no end is known
    */
   read(refused: boolean): Promise<Identity & { expiresAt: number }>;
@@ -34,13 +34,13 @@ export type ClusterAccess = {
 
 export type IdentitySource = {
   identity(): Promise<Identity>;
-  /** Reads everything again after a 401; undefined when that brings what `stale` was. Concurrent calls share one reading. */
+  /** Reads everything again after a 401; undefined when the result equals `stale`. Concurrent calls share one read. */
   renew(stale: Identity): Promise<Identity | undefined>;
 };
 
 /** Files are read again this often: a rotated token or certificate is used within it. */
 const REREAD_MS = 10_000;
-/** A failed reading is not repeated for so long, and two refusals within it cause one reading: a plug-in may be slow or paid. */
+/** Shortest time between two failed reads, and between reads after refusals: a plug-in may be slow or paid. */
 const PAUSE_MS = 1_000;
 
 /**
@@ -105,7 +105,7 @@ export function createIdentitySource(
           await readOnce(true);
         }
       } catch {
-        return undefined; // the next request reads again, and is told why
+        return undefined; // the next request reads again, and fails with the cause
       }
       return current === stale ? undefined : current;
     },
@@ -124,7 +124,7 @@ export async function readCredentialFile(origin: string, what: string, file: str
   throw new Error(`${origin}: ${what} ${file} is empty`);
 }
 
-/** Finds at once what each connection would fail on otherwise. Node takes an empty certificate for none at all. */
+/** Checks the certificates before each connection would fail on them. Node ignores an empty certificate. */
 function checkedTls(access: ClusterAccess, tls: TlsOptions): TlsOptions {
   try {
     if ([tls.ca, tls.cert, tls.key].some((pem) => pem?.trim() === "")) throw new Error("one of them is empty");

@@ -5,7 +5,7 @@ import { type ExecCredential, runExecPlugin } from "./exec-plugin.ts";
 import { type ClusterAccess, firstLineOf, type Identity, readCredentialFile } from "./identity.ts";
 import type { KubeconfigContext, KubeconfigOptions } from "./kubeconfig-schema.ts";
 
-/** Reads the identity of a kubeconfig's user as it is now: files, what an exec plug-in issues, OpenID Connect tokens. */
+/** Reads the current identity of a kubeconfig's user: files, credentials of an exec plug-in, OpenID Connect tokens. */
 export function createReader(
   context: KubeconfigContext,
   { label, env, clock }: KubeconfigOptions,
@@ -18,7 +18,7 @@ export function createReader(
   let issued: ExecCredential | undefined;
 
   return async (refused) => {
-    if (refused) issued = undefined; // whatever end the plug-in named
+    if (refused) issued = undefined; // even if the credential has not expired
     if (ownUser.exec && (issued === undefined || clock.now() >= issued.expiresAt)) {
       const ca = cluster.caFile && (await readCredentialFile(label, "certificate-authority", cluster.caFile));
       issued = await runExecPlugin(ownUser.exec, env, { ...ownCluster, ca: base64(ca) || cluster.caData });

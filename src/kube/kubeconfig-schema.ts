@@ -12,7 +12,7 @@ const list = <T extends z.ZodType>(item: T) =>
     .nullish()
     .transform((value) => value ?? []);
 
-/** What we read of a kubeconfig ourselves. client-node reads the rest. */
+/** The fields of a kubeconfig that Mooring reads itself. client-node reads the rest. */
 const clusterSchema = z.looseObject({
   server: z.string().min(1),
   extensions: list(z.object({ name: z.string(), extension: z.unknown() })),
@@ -43,7 +43,7 @@ export const fileSchema = z.object({
   "current-context": text,
 });
 
-/** The current context: what client-node makes of it, and what only we read. */
+/** The current context: as client-node reads it, and the fields that only Mooring reads. */
 export type KubeconfigContext = {
   namespace: string | undefined;
   cluster: Cluster;

@@ -12,7 +12,7 @@ type File = z.output<typeof fileSchema> & { config: KubeConfig };
 /**
  * The API server of the current context of one file or several, merged as kubectl does: the first file that names
  * something wins. client-node reads certificates, makes TLS options and headers, and refreshes OpenID Connect tokens; it
- * is loaded with this module only (5 MiB resident, 50 ms). Where version 2.0.1 differs from kubectl, we decide: the shape
+ * is loaded with this module only (5 MiB resident, 50 ms). Where version 2.0.1 differs from kubectl, this module decides: the shape
  * of a file, files that name the same entry, data before paths, `tokenFile`, groups to impersonate, and exec plug-ins.
  * @param paths files that do not exist are skipped when there are several, but one must exist
  * @throws Error of one line: what is missing or wrong, and where
@@ -20,7 +20,7 @@ type File = z.output<typeof fileSchema> & { config: KubeConfig };
 export async function openKubeconfig(paths: readonly string[], options: KubeconfigOptions): Promise<ClusterAccess> {
   const context = await currentContext(paths, options.label);
   const server = new URL(context.cluster.server);
-  // Nothing of ours goes over plain http, as in client-go's clientcmd.
+  // No credential is sent over plain http, as in client-go's clientcmd.
   const nothing = async () => ({ headers: {}, tls: {}, expiresAt: Number.POSITIVE_INFINITY });
   return {
     origin: options.label,

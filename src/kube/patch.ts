@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import { ownValue } from "../base/own-value.ts";
+import { isSameJSON } from "../base/same-json.ts";
 
 type Json = Record<string, unknown>;
 
@@ -18,7 +18,7 @@ export function mergePatchOf(from: Json | undefined, to: Json): Json | undefined
     } else if (isRecord(wanted) && isRecord(present)) {
       const inner = mergePatchOf(present, wanted);
       if (inner !== undefined) patch.set(key, inner);
-    } else if (!isDeepStrictEqual(present, wanted)) {
+    } else if (!isSameJSON(present, wanted)) {
       patch.set(key, wanted);
     }
   }

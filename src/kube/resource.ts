@@ -35,4 +35,5 @@ export const resourceV1 = (group: string, kind: string, plural: string, namespac
 export const namespaceResource = resourceV1("", "Namespace", "namespaces", false);
 export const configMapResource = resourceV1("", "ConfigMap", "configmaps");
 export const secretResource = resourceV1("", "Secret", "secrets");
+export const serviceResource = resourceV1("", "Service", "services");
 export const eventResource = resourceV1("events.k8s.io", "Event", "events");

@@ -95,12 +95,15 @@ export function splitKey(key: string): { namespace: string | undefined; name: st
  * Resource versions of one kind are ordered integers (Kubernetes 1.35, "comparable resource versions"). One that is no integer is
  * neither later nor earlier.
  */
-export function isLaterVersion(a: string | undefined, b: string | undefined): boolean {
-  const [left, right] = [versionNumber(a), versionNumber(b)];
-  return left !== undefined && right !== undefined && left > right;
+export function isLaterVersion(a = "0", b = "0"): boolean {
+  if (!isVersion(a) || !isVersion(b)) return false;
+  return a.length === b.length ? a > b : a.length > b.length;
 }
+
+/** Compared as text: no version has a leading zero. */
+const isVersion = (version: string) => /^(0|[1-9]\d*)$/.test(version);
 
 /** 0 without a version; undefined for one that is no integer. */
 export function versionNumber(version = "0"): bigint | undefined {
-  return /^\d+$/.test(version) ? BigInt(version) : undefined;
+  return isVersion(version) ? BigInt(version) : undefined;
 }

@@ -10,8 +10,10 @@ export type Addresses = {
   service(kind: AccountRef["kind"]): LookupFunction;
   /** The S3 service of an ArtifactStore. */
   store: LookupFunction;
-  /** What results are copied from, redirects included. */
-  results(kind: AccountRef["kind"], spec: AccountSpec | ClusterAccountSpec): LookupFunction;
+  /** What results are copied from, redirects included. Receivers of callbacks too. */
+  results(kind: AccountRef["kind"], spec: AccountSpec | Pick<ClusterAccountSpec, "results">): LookupFunction;
+  /** Services of the cluster that receive callbacks. */
+  clusterServices: LookupFunction;
 };
 
 export type AddressSettings = {
@@ -31,6 +33,7 @@ export function createAddresses({ allowPrivateNetworks, deniedNetworks }: Addres
   const account = allowPrivateNetworks ? allowed : publicOnly(ACCOUNT_ADVICE, [], deniedNetworks);
   return {
     service: (kind) => (kind === "Account" ? account : allowed),
+    clusterServices: allowed,
     store: allowPrivateNetworks ? allowed : publicOnly(STORE_ADVICE, [], deniedNetworks),
     results: (kind, spec) => (allowPrivateNetworks ? allowed : resultLookup(kind, spec, deniedNetworks)),
   };

@@ -1,6 +1,9 @@
+import { accountResource, clusterAccountResource } from "../api/v1alpha1/kinds.ts";
+import { aborted } from "../base/clock.ts";
 import type { Servers } from "../controllers/account/servers.ts";
-import { createKind } from "../controllers/controller-deps.ts";
-import { keyOf } from "../kube/types.ts";
+import { createBalancer } from "../controllers/account/turns.ts";
+import { createKind, type Kind } from "../controllers/controller-deps.ts";
+import { type KubeObject, keyOf } from "../kube/types.ts";
 import { type Controller, createController, type Reconcile } from "../runtime/controller.ts";
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
@@ -9,9 +12,6 @@ import { createAccountAccess, createContext, type Enqueue } from "./context.ts";
 import { type AnyKind, createInformers, kindsOf } from "./informers.ts";
 import type { OperatorContext } from "./kinds.ts";
 import type { AssembleOptions } from "./options.ts";
-import { createOwnership, type Ownership } from "./ownership.ts";
-import { WHOLE } from "./shard.ts";
-import { NO_EVENTS, readOnly, whileOwned } from "./shard-gate.ts";
 import { observeTraces, traced } from "./traced-kind.ts";
 import { watchEachOther } from "./watches.ts";
 
@@ -22,37 +22,31 @@ export type Operator = { manager: Manager; recorder: EventRecorder; servers: Ser
 
 /** Builds the operator from the table of kinds: informers, secondary watches, controllers. Starts nothing. */
 export function assembleOperator(options: AssembleOptions): Operator {
-  const { kube, restore, clock, random, log, clusterUID, slices, shard = WHOLE } = options;
-  const namespaces = options.watchNamespaces;
-  const ownership = createOwnership(shard, (key) => access.accountObject(key) !== undefined);
+  const { kube, restore, clock, random, log, clusterUID, slices, members } = options;
   const informers = createInformers({
     client: kube,
-    namespaces,
+    namespaces: options.watchNamespaces,
     clock,
     random,
     log,
     clusterUID,
     slices,
     onRestored: (error) => void restore.look().then(() => options.end(error)),
-    mayOwn: ownership.mayOwn,
+    isWhole: (row, object) => context.ownership.mayOwn(row, object) || context.gate.isBusy(row, object),
   });
   const kinds = kindsOf(informers, clusterUID);
 
   const controllers = new Map<string, Controller>();
-  const enqueue: Enqueue = ({ plural }, key) => {
-    const kind = kinds.find(({ row }) => row.resource.plural === plural);
-    const object = kind?.informer.store.get(key);
-    if (kind === undefined || (object !== undefined && !ownership.mayOwn(kind.row, object))) return;
-    controllers.get(plural)?.enqueue(key);
-  };
+  const enqueue: Enqueue = ({ plural }, key) => controllers.get(plural)?.enqueue(key);
   const access = createAccountAccess(informers, enqueue);
-  const context = createContext(options, informers, access, { enqueue, ownership });
-  const { accounts, recorder } = context.deps;
+  const context = createContext(options, informers, access, enqueue);
+  const { deps, ownership, jobs } = context;
+  const { accounts, recorder } = deps;
   const { servers } = context.account;
-  watchEachOther({ informers, accounts, servers, stores: context.stores, ...access, enqueue, clusterUID });
+  const watched = { informers, accounts, servers, members, ownership, stores: context.stores };
+  watchEachOther({ ...watched, ...access, enqueue, clusterUID });
   for (const kind of kinds) {
-    const own = { row: kind.row, informer: ownInformer(kind, ownership), ownership };
-    controllers.set(kind.row.resource.plural, addController(options, context, own));
+    controllers.set(kind.row.resource.plural, addController(options, context, kind));
   }
   const submitting = kinds.filter(({ row }) => row.submits);
   restore.onChange(() => {
@@ -65,13 +59,27 @@ export function assembleOperator(options: AssembleOptions): Operator {
       (row.startsFirst ?? false) === first ? (controllers.get(row.resource.plural) ?? []) : [],
     ),
   );
+  const isAccount = ({ row }: AnyKind) => row.resource === accountResource || row.resource === clusterAccountResource;
 
   const manager = createManager({
-    elector: options.elector,
+    members,
     prepare: (signal) => restore.open(signal),
-    informers: Object.values(informers),
+    // What nobody serves before the other lists begin needs no other lists.
+    informers: [true, false].map((first) => kinds.filter((one) => isAccount(one) === first).map((one) => one.informer)),
+    onListed: (group) => {
+      if (group === 0) servers.observeAll();
+    },
     controllers: groups,
-    runnables: [{ name: "restore", start: () => restore.start(), stop: () => restore.stop() }, ...runnablesOf(context)],
+    runnables: [
+      { name: "restore", start: () => restore.start(), stop: () => restore.stop() },
+      ...runnablesOf(context, options),
+    ],
+    async handOver(isLost, deadline) {
+      servers.stop();
+      if (isLost) return;
+      await Promise.race([jobs.copies.stop(), aborted(deadline)]);
+      await servers.release(deadline);
+    },
     // Only this process remembers what the API server had before it was away.
     async onLost(stop) {
       await restore.look(stop);
@@ -84,35 +92,46 @@ export function assembleOperator(options: AssembleOptions): Operator {
   return { manager, recorder, servers };
 }
 
-type OwnKind = Pick<AnyKind, "row" | "informer"> & { ownership: Ownership };
+type OwnKind = Pick<AnyKind, "row" | "informer">;
 
 /** A kind as its reconciler writes it. Its objects have traces when the operator has a place for them. */
 function kindOf(
-  { kube, clock, log, traces: sink }: AssembleOptions,
+  { kube, clock, log, traces: sink, members }: AssembleOptions,
   { deps }: OperatorContext,
   { row, informer }: OwnKind,
 ) {
-  const written = createKind(kube, informer);
+  const plain = createKind(kube, informer);
+  const written = row.inEachProcess === true ? whileFirst(plain, members) : plain;
   if (sink === undefined || row.traces === undefined) return written;
   const tracer = createTracer({ sink, clock, log, recorder: deps.recorder });
   observeTraces(informer, row.traces, tracer);
   return traced(written, row.traces, tracer);
 }
 
-/** The reconciler of a kind, for the objects of this shard. */
-function reconcilerOf(options: AssembleOptions, context: OperatorContext, own: OwnKind): Reconcile {
-  const { row, ownership } = own;
-  const { shard = WHOLE } = options;
-  const kind = kindOf(options, context, own);
-  if (shard.count === 1) return row.reconciler(context, kind);
-  if (row.inEachShard !== true) {
-    return whileOwned({ ownership, row }, kind, row.reconciler(context, kind));
-  }
-  if (shard.index === 0) return row.reconciler(context, kind);
-  return row.reconciler({ ...context, deps: { ...context.deps, recorder: NO_EVENTS } }, readOnly(kind));
+/** A kind that every process reconciles: only the first one writes its objects. */
+function whileFirst<T extends KubeObject>(kind: Kind<T>, { isFirst }: AssembleOptions["members"]): Kind<T> {
+  return {
+    ...kind,
+    patchStatus: async (object, ...write) => (isFirst() ? kind.patchStatus(object, ...write) : object),
+    setFinalizer: async (object, ...write) => (isFirst() ? kind.setFinalizer(object, ...write) : object),
+  };
 }
 
-/** The controller of a kind, fed by its informer. */
+/** The reconciler of a kind. Of the objects that every process reconciles, the first one tells. */
+function reconcilerOf(options: AssembleOptions, context: OperatorContext, own: OwnKind): Reconcile {
+  const kind = kindOf(options, context, own);
+  if (own.row.inEachProcess !== true) return own.row.reconciler(context, kind);
+  const { recorder } = context.deps;
+  const { isFirst } = options.members;
+  const tells: EventRecorder = {
+    ...recorder,
+    normal: (...event) => (isFirst() ? recorder.normal(...event) : undefined),
+    warning: (...event) => (isFirst() ? recorder.warning(...event) : undefined),
+  };
+  return own.row.reconciler({ ...context, deps: { ...context.deps, recorder: tells } }, kind);
+}
+
+/** The controller of a kind, which gets the objects that concern this process. Its store holds all objects. */
 function addController(options: AssembleOptions, context: OperatorContext, own: OwnKind): Controller {
   const { clock, random, log, metrics, slices } = options;
   const { row, informer } = own;
@@ -127,31 +146,28 @@ function addController(options: AssembleOptions, context: OperatorContext, own: 
     metrics,
     slices,
   });
+  const { concerns } = context.ownership;
   informer.onChange((change) => {
+    const wasOwn = change.type === "Modified" && concerns(row, change.previous);
+    if (!wasOwn && !concerns(row, change.object)) return;
     const initial = change.type === "Added" && change.initial;
     controller.enqueue(keyOf(change.object), { priority: initial ? "low" : "high" });
   });
   return controller;
 }
 
-/** The informer of a kind, which tells of the objects that this shard may have. Its store holds those of all shards. */
-function ownInformer({ row, informer }: AnyKind, { mayOwn }: Ownership): AnyKind["informer"] {
-  return {
-    ...informer,
-    onChange: (handler) =>
-      informer.onChange((change) => {
-        if (mayOwn(row, change.object)) handler(change);
-      }),
-  };
-}
-
 /** What runs beside the controllers, in the order of the start. */
-function runnablesOf({ deps, jobs, stores, ledger }: OperatorContext): Runnable[] {
+function runnablesOf(
+  { deps, account, jobs, stores, ledger }: OperatorContext,
+  { clock, log }: AssembleOptions,
+): Runnable[] {
   const { references, exports, accounts } = deps;
+  const balance = createBalancer(account.servers, { clock, log });
   return [
     // Stops last: whatever stops before it may still add usage.
     { name: "usage", start: () => ledger.start(), stop: () => ledger.stop() },
     { name: "references", start: () => references.start(), stop: () => references.stop() },
+    { name: "balance", start: () => balance.start(), stop: () => balance.stop() },
     { name: "exports", start: () => exports.start(), stop: () => exports.stop() },
     {
       name: "accounts",
@@ -165,7 +181,7 @@ function runnablesOf({ deps, jobs, stores, ledger }: OperatorContext): Runnable[
       start: () => undefined,
       drain: (deadline) => jobs.running.drain(deadline),
       stop: async () => {
-        await jobs.copies.stop();
+        await Promise.all([jobs.copies.stop(), jobs.callbacks.stop()]);
         await Promise.all([...stores.entries()].map(([, { handle }]) => handle?.dispose()));
       },
     },

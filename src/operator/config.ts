@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { parseDuration } from "../api/schema/duration.ts";
+import { WITHOUT_VALUES } from "../api/schema/wording.ts";
 import { LONGEST_REQUEST } from "../api/v1alpha1/account.ts";
 import { parseNetworks } from "../base/address-guard.ts";
 import { LOG_LEVELS } from "../base/log.ts";
 import { parseBindAddress } from "../runtime/http.ts";
-import { parseShard } from "./shard.ts";
 
 const boolean = z.union([
   z.boolean(),
@@ -15,14 +15,6 @@ const bindAddress = z.string().superRefine((text, context) => {
     parseBindAddress(text);
   } catch (error) {
     context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error), input: text });
-  }
-});
-const shard = z.string().transform((text, context) => {
-  try {
-    return parseShard(text);
-  } catch (error) {
-    context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error), input: text });
-    return z.NEVER;
   }
 });
 /** A Go duration, in ms. */
@@ -73,9 +65,7 @@ export const operatorConfigSchema = z.strictObject({
   metricsAuth: z.enum(["none", "token-review"]).default("none"),
   profiling: boolean.default(false),
   healthProbeBindAddress: bindAddress.default(":8081"),
-  leaderElect: boolean.default(false),
-  shard: shard.prefault("0/1"),
-  leaderElectionNamespace: z.string().min(1).max(63).optional(),
+  operatorNamespace: z.string().min(1).max(63).optional(),
   watchNamespaces: list.default([]),
   maxConcurrentReconciles: z.coerce.number().int().min(1).max(1000).default(64),
   stopDeadline: duration.prefault(LONGEST_REQUEST),
@@ -115,7 +105,7 @@ export function parseOperatorConfig(
     const value = flags[setting] ?? env[variableOf(setting)];
     if (value !== undefined) given[setting] = value;
   }
-  const parsed = operatorConfigSchema.safeParse(given);
+  const parsed = operatorConfigSchema.safeParse(given, WITHOUT_VALUES);
   if (parsed.success) return Object.freeze(guarded(parsed.data));
   const lines = parsed.error.issues.map((issue) => {
     const setting = String(issue.path[0] ?? "");
@@ -132,12 +122,7 @@ function withoutCredentials(value: string): string {
 
 /** What settings require of each other. Profiles have secrets, so strangers must not read them. */
 function guarded<T extends z.output<typeof operatorConfigSchema>>(config: T): T {
-  const { profiling, metricsBindAddress, shard, leaderElect } = config;
-  if (shard.count > 1 && !leaderElect) {
-    throw new Error(
-      `--shard (or MOORING_SHARD): ${shard.index}/${shard.count} needs --leader-elect: the leases keep two processes from serving one account`,
-    );
-  }
+  const { profiling, metricsBindAddress } = config;
   if (!profiling || isMetricsGuarded(config)) return config;
   throw new Error(
     `--profiling (or MOORING_PROFILING): needs --metrics-auth token-review, or a --metrics-bind-address on ${LOOPBACK.join(", ")}; it is "${metricsBindAddress}"`,

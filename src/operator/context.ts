@@ -2,12 +2,15 @@ import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
 import { createSharedPools } from "../artifacts/handle.ts";
 import { createPace } from "../base/token-bucket.ts";
+import { createWebhookSender } from "../base/webhook.ts";
 import { createAbandonedTasks, createTaskOwners } from "../controllers/account/abandoned-tasks.ts";
 import { createDependants } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
+import { createProcessEnds, type ProcessEnds, senderOf } from "../controllers/account/process-ends.ts";
 import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
 import { createServers, type Servers } from "../controllers/account/servers.ts";
+import type { Lists } from "../controllers/account/terms.ts";
 import { restoredTasks } from "../controllers/account/unbilled.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
 import { createCostEstimates } from "../controllers/billing/estimates.ts";
@@ -17,13 +20,14 @@ import { readNamespaceCreated } from "../controllers/billing/open-split.ts";
 import { createUsageRecorder, endpointOwner } from "../controllers/billing/recorder.ts";
 import type { ControllerDeps } from "../controllers/controller-deps.ts";
 import { endpointsKnownTo, findOrphans } from "../controllers/gpu-endpoint/orphans.ts";
+import { createCallbacks } from "../controllers/jobs/callback.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
+import { createRequestClaims } from "../controllers/jobs/request-claims.ts";
 import { createRunningRequests } from "../controllers/jobs/running.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
 import { createRecordBudget } from "../provider/endpoints/record-budget.ts";
 import { createResponseMemory } from "../provider/response-memory.ts";
-import { assertSurelyHeld } from "../runtime/leader.ts";
 import { createObjectReader } from "../runtime/object-reader.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
 import { createReferencePoller } from "../runtime/reference-poller.ts";
@@ -31,13 +35,15 @@ import { createSpendingAdmission } from "../submission/admission.ts";
 import { NO_ALLOWANCE } from "../submission/allowance.ts";
 import { createAddresses } from "./addresses.ts";
 import { registerShowbackMetrics } from "./billing-metrics.ts";
-import { type Informers, jobInformersOf } from "./informers.ts";
+import { type Informers, jobInformersOf, kindsOf } from "./informers.ts";
 import { createKindMetrics } from "./kind-metrics.ts";
 import type { OperatorContext } from "./kinds.ts";
 import type { AssembleOptions } from "./options.ts";
-import type { Ownership } from "./ownership.ts";
+import { createOwnership } from "./ownership.ts";
 import { createServiceMetrics } from "./provider-metrics.ts";
 import { registerReferenceMetrics } from "./reference-metrics.ts";
+import { createServerGate } from "./server-gate.ts";
+import { registerServerMetrics } from "./server-metrics.ts";
 
 /** A changed Secret reaches the remote within a minute, with up to 500 of them. */
 const REFERENCE_POLL_MS = 20_000;
@@ -76,26 +82,40 @@ export function createContext(
   options: AssembleOptions,
   informers: Informers,
   access: AccountAccess,
-  { enqueue, ownership }: { enqueue: Enqueue; ownership: Ownership },
+  enqueue: Enqueue,
 ): OperatorContext {
-  const { clock, random, metrics } = options;
+  const { clock, random, metrics, members } = options;
   const recorder = createRecorder(options);
+  const ends = createProcessEnds(options);
+  const lists = listsOf(informers);
+  const gate = createServerGate({
+    servers: () => servers,
+    ownership: () => ownership,
+    members,
+    renewLists: () => void lists.renew(),
+  });
+  const accountObjects = () => [...informers.accounts.store.list(), ...informers.clusterAccounts.store.list()];
   const servers = createServers({
     ...options,
     recorder,
-    lease: () => options.elector?.held(),
+    ends,
+    lists,
+    work: gate,
+    accounts: accountObjects,
     onLost: options.end,
+    onTaken: registerServerMetrics(metrics.registry, { accounts: accountObjects, count: () => servers.count(), ends }),
     check: access.checkAccount,
   });
-  const { index = 0 } = options.shard ?? {};
+  const ownership = createOwnership({ servers, members, exists: (key) => access.accountObject(key) !== undefined });
   const place = { client: options.kube, namespace: options.installation };
-  const ledger = createUsageLedger({ ...options, ...place, writer: index });
-  const deps = createDeps({ ...options, recorder, servers, ledger }, informers, access, enqueue);
+  const ledger = createUsageLedger({ ...options, ...place, identity: members.name });
+  const deps = createDeps({ ...options, recorder, servers, ends, ledger }, informers, access, enqueue);
   const { accounts, admission } = deps;
   const stores = createStoreRegistry((key) => informers.artifactStores.store.get(key) !== undefined);
   const { endpointMetrics, jobMetrics } = createKindMetrics(options, informers, { ...access, accounts, ownership });
   if (options.showsSpending === true) registerShowbackMetrics(metrics.registry, () => deps.estimates);
   registerReferenceMetrics(metrics.registry, { References: deps.references, Exports: deps.exports });
+  const addresses = createAddresses(options);
   return {
     deps,
     account: { ...createAccountWiring(options, informers, deps, { ...access, enqueue }), servers },
@@ -103,7 +123,14 @@ export function createContext(
     jobs: {
       running: createRunningRequests({ clock, random, admission }),
       copies: createCopies({ clock, random }),
+      callbacks: createCallbacks({
+        send: options.sendWebhook ?? createWebhookSender(clock),
+        lookups: { public: addresses.results("Account", {}), service: addresses.clusterServices },
+      }),
       stores,
+      claims: createRequestClaims((key) =>
+        jobInformersOf(informers).flatMap(({ store }) => store.byIndex("request", key)),
+      ),
       metrics: jobMetrics,
     },
     endpointMetrics,
@@ -111,21 +138,33 @@ export function createContext(
     ledger,
     artifactRoot: options.artifactRoot,
     allowAmbientCredentials: options.allowAmbientCredentials,
-    addresses: createAddresses(options),
+    addresses,
     enqueue,
-    hasAccount: ownership.hasAccount,
+    gate,
+    ownership,
   };
 }
 
-type Parts = { recorder: EventRecorder; servers: Servers; ledger: UsageLedger };
+type Parts = { recorder: EventRecorder; servers: Servers; ends: ProcessEnds; ledger: UsageLedger };
 
-function createRecorder({ kube, clock, log, identity }: AssembleOptions): EventRecorder {
+/** The lists of every kind that uses an account. */
+function listsOf(informers: Informers): Lists {
+  const dependants = kindsOf(informers, "").flatMap(({ row, informer }) =>
+    row.account === undefined ? [] : [informer],
+  );
+  return {
+    begunAt: () => Math.min(...dependants.map(({ listedAt }) => listedAt())),
+    renew: async () => void (await Promise.all(dependants.map(({ renew }) => renew()))),
+  };
+}
+
+function createRecorder({ kube, clock, log, members }: AssembleOptions): EventRecorder {
   return createEventRecorder({
     client: kube,
     clock,
     log,
     controller: "mooring.dev/operator",
-    instance: identity,
+    instance: members.name,
     resourceOf: (object) =>
       KINDS.find(({ resource }) => resource.kind === object.kind)?.resource ?? gpuEndpointResource,
   });
@@ -137,8 +176,8 @@ function createDeps(
   { accountObject, checkAccount }: AccountAccess,
   enqueue: Enqueue,
 ): ControllerDeps {
-  const { kube, restore, clock, random, newID, log, identity, clusterUID, elector, recorder, servers, ledger } =
-    options;
+  const { kube, restore, clock, random, newID, log, members, installation, clusterUID } = options;
+  const { recorder, servers, ends, ledger } = options;
   const accounts = createAccountRegistry((key) => accountObject(key) !== undefined, checkAccount);
   const dependants = createDependants(jobsAndEndpoints(informers), () => accounts);
   const onChange = (key: string): void => {
@@ -168,7 +207,8 @@ function createDeps(
     random,
     newID,
     log,
-    identity,
+    identity: senderOf({ namespace: installation, lease: members.name }),
+    hasSenderEnded: ends.hasSenderEnded,
     reader: createObjectReader({ kube, log }),
     recorder,
     accounts,
@@ -187,7 +227,6 @@ function createDeps(
     exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
     clusterUID,
     servers,
-    assertLeading: () => assertSurelyHeld(elector),
     heldByRestore: (object) => restore.heldBy(object),
   };
 }

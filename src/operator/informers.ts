@@ -3,8 +3,9 @@ import type { Kind } from "../controllers/controller-deps.ts";
 import type { Job } from "../controllers/jobs/types.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile } from "../runtime/controller.ts";
-import { dropUnreadMetadata, shortened } from "../runtime/shortened.ts";
-import { createInformer, type Indexer, type Informer } from "../runtime/store.ts";
+import { createInformer, type Informer } from "../runtime/informer.ts";
+import { dropUnreadMetadata, isPartial, shortened } from "../runtime/shortened.ts";
+import type { Indexer } from "../runtime/store.ts";
 import type { TraceSource } from "../tracing/trace-source.ts";
 import { KIND_ROWS, type KindName, type KindRow, type KindRows, type ObjectOf, type OperatorContext } from "./kinds.ts";
 import { dropUnread, type OwnedRow } from "./ownership.ts";
@@ -12,25 +13,29 @@ import { dropUnread, type OwnedRow } from "./ownership.ts";
 /** One informer per row of the table of kinds. */
 export type Informers = { readonly [Name in KindName]: Informer<ObjectOf<Name>> };
 
-export type InformerOptions = Omit<Parameters<typeof createInformer>[0], "resource" | "indexers" | "trim" | "kept"> & {
+export type InformerOptions = Omit<
+  Parameters<typeof createInformer>[0],
+  "resource" | "indexers" | "trim" | "kept" | "replaces"
+> & {
   /** UID of the namespace kube-system: a part of generated app names. */
   clusterUID: string;
-  /** Whether this process has the object, now or without a change of the object. Of another object, only what lookups read is stored. */
-  mayOwn: (row: OwnedRow, object: KubeObject) => boolean;
+  /** Whether this process needs all of the object. Of another object, only what lookups read is stored. */
+  isWhole: (row: OwnedRow, object: KubeObject) => boolean;
 };
 
 /** In the order of the table. Starts nothing. */
-export function createInformers({ clusterUID, mayOwn, ...options }: InformerOptions): Informers {
+export function createInformers({ clusterUID, isWhole, ...options }: InformerOptions): Informers {
   const informer = <T extends KubeObject>(row: KindRow<T>): Informer<T> => {
     const { resource, indexers } = row;
     const trim = (object: T) => {
       row.trim?.(object);
       dropUnreadMetadata(object);
-      if (row.account !== undefined && !mayOwn(row, object)) dropUnread(object);
+      if (row.account !== undefined && !isWhole(row, object)) dropUnread(object);
     };
     // Only an object that the operator may read again is shortened.
     const kept = row.verbs.includes("get") ? (object: T) => keptOf(row, object) : undefined;
-    return createInformer<T>({ ...options, resource, indexers: indexers(clusterUID), trim, kept });
+    const replaces = (next: T, previous: T) => isPartial(previous) && !isPartial(next);
+    return createInformer<T>({ ...options, resource, indexers: indexers(clusterUID), trim, kept, replaces });
   };
   return mapRows(informer);
 }

@@ -18,7 +18,7 @@ type KindMetricsParts = {
   ownership: Pick<Ownership, "reported">;
 };
 
-/** The metrics of what the informers hold. Each object is reported by the shard that has it, so that sums over processes are right. */
+/** The metrics of what the informers hold. The process that has an object reports it, so that sums over processes count nothing twice. */
 export function createKindMetrics(
   { clock, metrics: { registry, exemplars }, showsSpending = false }: AssembleOptions,
   informers: Informers,

@@ -16,7 +16,6 @@ import type { VideoJob } from "../api/v1alpha1/video-job.ts";
 import { createAccountReconciler } from "../controllers/account/controller.ts";
 import { byAccount, byAccountWithVolumes } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
-import type { AccountKey } from "../controllers/account/registry.ts";
 import { createArtifactStoreReconciler, type StoreHandleOptions } from "../controllers/artifact-store/controller.ts";
 import { type StoreRegistry, storeKey } from "../controllers/artifact-store/registry.ts";
 import type { UsageLedger } from "../controllers/billing/ledger.ts";
@@ -27,6 +26,7 @@ import { createGpuEndpointReconciler } from "../controllers/gpu-endpoint/control
 import type { EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import type { JobWiring } from "../controllers/jobs/deps.ts";
+import { requestIndex } from "../controllers/jobs/request-claims.ts";
 import { dropSpeechTexts, speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
 import { dropVideoTexts, videoJobAdapter } from "../controllers/jobs/requests/video.ts";
 import { type Job, type JobAdapter, paidOperation } from "../controllers/jobs/types.ts";
@@ -37,7 +37,8 @@ import type { Indexer } from "../runtime/store.ts";
 import { attributesOf } from "../tracing/span.ts";
 import { endpointTraces, jobTraces, type TraceSource } from "../tracing/trace-source.ts";
 import type { Addresses } from "./addresses.ts";
-import { type ServerGate, whileServed } from "./server-gate.ts";
+import type { Ownership } from "./ownership.ts";
+import type { ServerGate } from "./server-gate.ts";
 
 /** What reconcilers are made of. assemble.ts creates each part once. */
 export type OperatorContext = {
@@ -55,14 +56,14 @@ export type OperatorContext = {
   allowAmbientCredentials: boolean;
   addresses: Addresses;
   enqueue(resource: Pick<Resource, "plural">, key: string): void;
-  /** Whether this shard has the account. */
-  hasAccount: (key: AccountKey) => boolean;
+  gate: ServerGate;
+  ownership: Ownership;
 };
 
 /** Everything that the operator knows of a kind beside its reconciler's own folder. */
 export type KindRow<T extends KubeObject> = {
   resource: Resource;
-  /** Permissions of the operator on the kind, in addition to `list`, `watch` and `patch` on the status. */
+  /** Permissions of the operator on the kind, in addition to `list`, `watch`, and `patch` and `update` on the status. */
   verbs: readonly ("get" | "patch" | "delete")[];
   /** The aggregated role that may create and change objects of the kind; undefined: only cluster administrators may. */
   changedBy?: "edit" | "admin";
@@ -86,27 +87,29 @@ export type KindRow<T extends KubeObject> = {
   /** Reconciles at once; default `--max-concurrent-reconciles`. */
   workers?: number;
   /**
-   * Every shard reconciles its objects, because objects of all accounts use them. Shard 0 writes their statuses and events. Default: each
-   * object belongs to the shard of its account.
+   * Every process reconciles its objects, because objects of all accounts use them. The first process writes their statuses and events.
+   * Default: each object belongs to the process that serves its account.
    */
-  inEachShard?: boolean;
+  inEachProcess?: boolean;
   /** Objects of other kinds wait for it: its controller starts before theirs. Default false. */
   startsFirst?: boolean;
   reconciler(context: OperatorContext, kind: Kind<T>): Reconcile;
 };
 
-/** Accounts and stores are few, and each of their reconciles calls a service. */
+/** Stores are few, and each of their reconciles calls a service. */
 const FEW_WORKERS = 4;
+/** A service that does not answer must not keep other accounts from being taken over. */
+const ACCOUNT_WORKERS = 32;
 
 const row = <T extends KubeObject>(one: KindRow<T>): KindRow<T> => one;
 
-const gateOf = ({ account, deps, hasAccount }: OperatorContext): ServerGate => ({
-  servers: account.servers,
-  accounts: deps.accounts,
-  hasAccount,
-});
-
 const byTask: Indexer<Job> = ({ status }) => (status?.taskID === undefined ? [] : [status.taskID]);
+
+/** Jobs that wait for a request, or have sent it. */
+const byRequest: Indexer<Job> = (job) => {
+  const { phase, reuseKey } = job.status ?? {};
+  return reuseKey === undefined || phase === "Succeeded" || phase === "Failed" ? [] : [requestIndex(job, reuseKey)];
+};
 
 /** The ArtifactStore that an object writes to. */
 const byStore: Indexer<NamespacedObject<{ output?: { storeRef: { name: string } } | undefined }>> = ({
@@ -127,7 +130,7 @@ const jobRow = <T extends Job>(
   },
   verbs: ["get", "patch", "delete"],
   changedBy: "edit",
-  indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore }),
+  indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore, request: byRequest }),
   account: "Needs",
   writesToStore: true,
   submits: true,
@@ -139,9 +142,9 @@ const jobRow = <T extends Job>(
     }),
   ),
   reconciler: (context, kind) => {
-    const { deps, jobs, enqueue } = context;
-    const reconcile = createJobReconciler(deps, adapter(kind), jobs, (key) => enqueue(resource, key));
-    return whileServed(gateOf(context), kind, "Serving", reconcile);
+    const { deps, jobs, gate, enqueue } = context;
+    const reconciler = createJobReconciler(deps, adapter(kind), jobs, (key) => enqueue(resource, key));
+    return gate.whileServed({ resource, account: "Needs" }, kind, "Serving", reconciler);
   },
 });
 
@@ -152,7 +155,7 @@ export const KIND_ROWS = {
     verbs: ["patch"],
     changedBy: "admin",
     indexers: () => ({}),
-    workers: FEW_WORKERS,
+    workers: ACCOUNT_WORKERS,
     startsFirst: true,
     reconciler: ({ deps, account, addresses }, kind) =>
       createAccountReconciler(deps, kind, {
@@ -165,7 +168,7 @@ export const KIND_ROWS = {
     resource: clusterAccountResource,
     verbs: ["patch"],
     indexers: () => ({}),
-    workers: FEW_WORKERS,
+    workers: ACCOUNT_WORKERS,
     startsFirst: true,
     reconciler: ({ deps, account, addresses }, kind) =>
       createAccountReconciler(deps, kind, {
@@ -181,7 +184,7 @@ export const KIND_ROWS = {
     indexers: () => ({}),
     workers: FEW_WORKERS,
     startsFirst: true,
-    inEachShard: true,
+    inEachProcess: true,
     reconciler: ({ deps, stores, artifactRoot, addresses, allowAmbientCredentials, copies, enqueue }, kind) =>
       createArtifactStoreReconciler(deps, kind, stores, {
         artifactRoot,
@@ -200,8 +203,8 @@ export const KIND_ROWS = {
     submits: true,
     traces: endpointTraces,
     reconciler: (context, kind) => {
-      const reconcile = createGpuEndpointReconciler(context.deps, kind, context.endpointMetrics);
-      return whileServed(gateOf(context), kind, "Serving", reconcile);
+      const reconciler = createGpuEndpointReconciler(context.deps, kind, context.endpointMetrics);
+      return context.gate.whileServed({ resource: kind.resource, account: "Needs" }, kind, "Serving", reconciler);
     },
   }),
   speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, dropSpeechTexts),
@@ -215,7 +218,8 @@ export const KIND_ROWS = {
     writesToStore: true,
     reconciler: (context, kind) => {
       const reconcile = createBillReportReconciler(context.deps, kind, context.stores);
-      return whileServed(gateOf(context), kind, "NoOther", reconcile);
+      const reconciler = { reconcile, underWay: () => undefined, forget: () => {} };
+      return context.gate.whileServed({ resource: kind.resource, account: "Waits" }, kind, "NoOther", reconciler);
     },
   }),
 };

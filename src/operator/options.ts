@@ -1,14 +1,14 @@
 import type { Logger } from "pino";
 import type { Storage } from "../artifacts/handle.ts";
 import type { Clock } from "../base/clock.ts";
+import type { SendWebhook } from "../base/webhook.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { ConnectionSettings } from "../provider/session.ts";
-import type { LeaderElector } from "../runtime/leader.ts";
+import type { Members } from "../runtime/members.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Slices } from "../runtime/slices.ts";
 import type { SpanSink } from "../tracing/span.ts";
 import type { RestoreGuard } from "./restore-guard.ts";
-import type { Shard } from "./shard.ts";
 
 /** What the operator is assembled from. */
 export type AssembleOptions = {
@@ -21,13 +21,11 @@ export type AssembleOptions = {
   newID: () => string;
   log: Logger;
   metrics: Metrics;
-  elector: LeaderElector | undefined;
-  identity: string;
-  /** Namespace of the lease: what an installation is named by. */
+  /** The processes of the installation, which this one has joined or joins before the operator runs. */
+  members: Members;
+  /** Namespace of the leases: what an installation is named by. */
   installation: string;
-  /** The accounts that this process serves. Default: all. */
-  shard?: Shard | undefined;
-  /** Ends the process: the API server went back in time, or another installation has taken an account. */
+  /** Ends the process: the API server went back in time, or another process has taken an account. */
   end: (error: Error) => void;
   /** UID of the namespace kube-system. */
   clusterUID: string;
@@ -51,6 +49,8 @@ export type AssembleOptions = {
   slices?: Slices | undefined;
   /** Where traces go. Default: none are made. */
   traces?: SpanSink | undefined;
+  /** Sends callbacks. Default: sockets. */
+  sendWebhook?: SendWebhook;
   /** Opens the connections to the remote service. Default: sockets. */
   openService?: ConnectionSettings["open"];
 };

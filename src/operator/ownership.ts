@@ -1,10 +1,12 @@
 import type { Submission } from "../api/v1alpha1/meta.ts";
 import { type AccountUser, accountOfResources, accountToUse } from "../controllers/account/binding.ts";
 import { type AccountKey, accountKey, possibleAccounts } from "../controllers/account/registry.ts";
+import type { Servers } from "../controllers/account/servers.ts";
 import { unshownCreateOf } from "../controllers/gpu-endpoint/memory.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
-import { createShardMembership, type Shard } from "./shard.ts";
+import type { Members } from "../runtime/members.ts";
+import { markPartial } from "../runtime/shortened.ts";
 
 /** An object that uses an account. */
 export type Dependant = AccountUser & {
@@ -12,33 +14,38 @@ export type Dependant = AccountUser & {
 };
 
 /**
- * Which objects a shard has: accounts by their name, and each other object with the account that serves it. The answer depends on the
- * object, and for an object without `accountRef` on which default account exists.
+ * Which objects this process has: the accounts that it serves, and each other object with its account. Objects without an existing account
+ * belong to the first process. The answer depends on the object, and for an object without `accountRef` on which default account exists.
  */
 export type Ownership = {
-  hasAccount(key: AccountKey): boolean;
-  /** Whether this shard has the object now. */
-  owns(row: OwnedRow, object: KubeObject): boolean;
-  /** Whether it can have the object without a change of the object: when a default account is created or deleted. */
+  /** The account of the object, or one that is deleted and that this process cleans up after. Undefined: none of those that could exists. */
+  accountOf(row: OwnedRow, object: KubeObject): AccountKey | undefined;
+  /** Whether this process has the object, or gets it without a change of the object: it stores all of it. */
   mayOwn(row: OwnedRow, object: KubeObject): boolean;
-  /** The objects that the metrics of this shard count. */
-  reported<T extends KubeObject>(row: OwnedRow, objects: Iterable<T>): Iterable<T>;
+  /** Whether a change of the object concerns this process now. When it begins to serve an account, it hears of all objects of it. */
+  concerns(row: OwnedRow, object: KubeObject): boolean;
+  /** The objects that the metrics of this process count. */
+  reported<T extends KubeObject>(row: OwnedRow, objects: Iterable<T>): T[];
 };
 
 /** What a row of the table of kinds says of its owner. */
 export type OwnedRow = {
   resource: Pick<Resource, "kind">;
   account?: "Waits" | "Needs" | undefined;
-  inEachShard?: boolean | undefined;
+  inEachProcess?: boolean | undefined;
+};
+
+type OwnershipOptions = {
+  servers: Pick<Servers, "holds" | "serves" | "isFree" | "cleansUp">;
+  members: Pick<Members, "isFirst">;
+  /** Whether there is an account object of this key. */
+  exists: (key: AccountKey) => boolean;
 };
 
 /** Phases of a job that has a task, a result or an unknown outcome at the account that its status shows. */
 const PHASES_WITH_RESOURCES: readonly unknown[] = ["Queued", "Running", "Storing", "Halted", "Succeeded", "Failed"];
 
-/** @param exists whether there is an account object of this key */
-export function createOwnership(shard: Shard, exists: (key: AccountKey) => boolean): Ownership {
-  const isOwn = createShardMembership(shard);
-
+export function createOwnership({ servers, members, exists }: OwnershipOptions): Ownership {
   function accountsOf(row: OwnedRow, object: KubeObject): AccountKey[] {
     const { name, namespace } = object.metadata;
     const dependant = dependantOf(row, object);
@@ -46,24 +53,27 @@ export function createOwnership(shard: Shard, exists: (key: AccountKey) => boole
     return [accountKey(row.resource.kind === "Account" ? "Account" : "ClusterAccount", name, namespace)];
   }
 
-  function owns(row: OwnedRow, object: KubeObject): boolean {
-    if (shard.count === 1 || row.inEachShard === true) return true;
+  const accountOf: Ownership["accountOf"] = (row, object) => {
     const candidates = accountsOf(row, object);
-    const [first = ""] = candidates;
-    return isOwn(candidates.find(exists) ?? first);
+    return candidates.find(exists) ?? candidates.find(servers.cleansUp);
+  };
+
+  function mayHave(row: OwnedRow, object: KubeObject, has: (key: AccountKey) => boolean): boolean {
+    if (row.inEachProcess === true || row.account === undefined) return true;
+    const candidates = accountsOf(row, object).filter(exists);
+    return candidates.length === 0 || candidates.some((key) => has(key) || servers.isFree(key));
   }
 
   return {
-    hasAccount: isOwn,
-    owns,
-    mayOwn(row, object) {
-      if (shard.count === 1 || row.inEachShard === true) return true;
-      return accountsOf(row, object).some(isOwn);
-    },
+    accountOf,
+    mayOwn: (row, object) => mayHave(row, object, servers.holds),
+    concerns: (row, object) => mayHave(row, object, servers.serves),
     reported(row, objects) {
-      if (shard.count === 1) return objects;
-      if (row.inEachShard === true) return shard.index === 0 ? objects : [];
-      return [...objects].filter((object) => owns(row, object));
+      if (row.inEachProcess === true) return members.isFirst() ? [...objects] : [];
+      return [...objects].filter((object) => {
+        const account = accountOf(row, object);
+        return account === undefined ? members.isFirst() : servers.holds(account);
+      });
     },
   };
 }
@@ -94,13 +104,14 @@ export function candidatesOf(object: Dependant): AccountKey[] {
 /** What lookups across accounts read of an object: the owner of an endpoint, of an app name or of a task. */
 const READ_BY_OTHERS = {
   spec: ["accountRef", "appName", "adoption", "output"],
-  status: ["account", "submission", "phase", "endpointID", "appName", "taskID"],
+  status: ["account", "submission", "phase", "endpointID", "appName", "taskID", "reuseKey"],
 };
 
-/** Drops from an object of another shard what this one does not read. Metadata and indexed fields stay. */
+/** Drops from an object of another process what this one does not read. Metadata and indexed fields stay. */
 export function dropUnread(object: KubeObject): void {
   dropOthers(object.spec, READ_BY_OTHERS.spec);
   dropOthers(object.status, READ_BY_OTHERS.status);
+  markPartial(object);
 }
 
 function dropOthers(part: unknown, kept: readonly string[]): void {

@@ -2,10 +2,11 @@ import type { Logger } from "pino";
 import { GROUP } from "../api/v1alpha1/meta.ts";
 import { aborted, type Clock, delay, rfc3339, withDeadline } from "../base/clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
-import { isAlreadyExists } from "../kube/errors.ts";
+import { isAlreadyExists, isNotFound } from "../kube/errors.ts";
 import { createEtcdHistory, type RestoredError } from "../kube/etcd-history.ts";
 import { configMapResource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
+import { leaseResource } from "../runtime/lease.ts";
 
 /** The ConfigMap that marks a restore of etcd, in the namespace of the lease. While it exists, nothing is sent for older objects. */
 export const RESTORE_MARKER = "mooring-etcd-restored";
@@ -92,7 +93,11 @@ export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
     log.error({ reason: error.message }, "etcd was restored from a backup: nothing is sent for older objects");
     const noticed = { time: clock.now(), evidence: error.message };
     setMark(noticed);
-    marking = untilDone(() => write(noticed), ending.signal).then(() => end(error));
+    const written = async () => {
+      await write(noticed);
+      for (const name of error.leases) await remove(name);
+    };
+    marking = untilDone(written, ending.signal).then(() => end(error));
   }
 
   function setMark(next: RestoreMark | undefined): void {
@@ -112,6 +117,15 @@ export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       await kube.mergePatch(configMapResource, { namespace, name: RESTORE_MARKER }, { data });
+    }
+  }
+
+  /** The Lease of an earlier process would show the restore again to the next one. */
+  async function remove(name: string): Promise<void> {
+    try {
+      await kube.delete(leaseResource, { namespace, name });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
     }
   }
 

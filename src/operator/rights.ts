@@ -8,8 +8,10 @@ export const OPERATOR_RIGHTS: readonly Right[] = [
   ...Object.values(KIND_ROWS).flatMap(({ resource: { group, plural }, verbs }): Right[] => [
     ...["list", "watch", ...verbs].map((verb) => ({ group, resource: plural, verb })),
     { group, resource: plural, subresource: "status", verb: "patch" },
+    { group, resource: plural, subresource: "status", verb: "update" },
   ]),
   { group: "", resource: "namespaces", verb: "get" },
+  { group: "", resource: "services", verb: "get" },
   { group: "events.k8s.io", resource: "events", verb: "create" },
   { group: "events.k8s.io", resource: "events", verb: "patch" },
 ];

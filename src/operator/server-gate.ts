@@ -1,44 +1,109 @@
-import { accountOfResources, accountToUse } from "../controllers/account/binding.ts";
-import type { AccountKey, AccountRegistry } from "../controllers/account/registry.ts";
+import type { AccountKey } from "../controllers/account/registry.ts";
 import type { Servers } from "../controllers/account/servers.ts";
+import type { AccountWork } from "../controllers/account/terms.ts";
 import type { Kind } from "../controllers/controller-deps.ts";
-import type { Reconcile } from "../runtime/controller.ts";
-import type { Dependant } from "./ownership.ts";
+import type { KubeObject } from "../kube/types.ts";
+import type { Reconcile, SharedReconciler } from "../runtime/controller.ts";
+import type { Members } from "../runtime/members.ts";
+import { isPartial } from "../runtime/shortened.ts";
+import type { Dependant, OwnedRow, Ownership } from "./ownership.ts";
 
-export type ServerGate = {
-  servers: Pick<Servers, "requires" | "isElsewhere" | "isUnwatchedElsewhere">;
-  accounts: Pick<AccountRegistry, "keyOf">;
-  /** Whether this shard has the account. Default: it has all. */
-  hasAccount?: (key: AccountKey) => boolean;
+/** Reconciles objects only while this process serves their account. */
+export type ServerGate = AccountWork & {
+  /**
+   * @param need `Serving`: this process has to serve the account. `NoOther`: an account that nobody serves will do for the first process
+   */
+  whileServed<T extends Dependant>(
+    row: OwnedRow,
+    kind: Pick<Kind<T>, "store">,
+    need: "Serving" | "NoOther",
+    reconciler: SharedReconciler<T>,
+  ): Reconcile;
+  /** Whether this process has something under way for the object, whoever serves its account by now: it needs all of the object. */
+  isBusy(row: OwnedRow, object: KubeObject): boolean;
 };
 
-/** The object is reconciled when its account is served. This interval is for a lost wake-up. */
+type GateOptions = {
+  servers: () => Pick<Servers, "requires" | "serves" | "cleansUp" | "isElsewhere" | "isUnwatchedElsewhere">;
+  members: Pick<Members, "isFirst">;
+  ownership: () => Pick<Ownership, "accountOf">;
+  /** Lists everything anew: an object is stored without what its reconcile reads. */
+  renewLists: () => void;
+};
+
+/** An object that is stored in part is reconciled when it is listed. This interval is for a list that fails. */
 const AGAIN_MS = 30_000;
 
-/**
- * Reconciles an object only while this installation serves its account: another installation may work for the object. An object
- * that no other installation works for is reconciled, so that it shows why nothing is sent: it has no account, or the
- * installation that serves the account does not watch its namespace.
- * @param need `Serving`: this installation has to serve the account. `NoOther`: no other installation may serve it
- */
-export function whileServed<T extends Dependant>(
-  { servers, accounts, hasAccount = () => true }: ServerGate,
-  { store }: Pick<Kind<T>, "store">,
-  need: "Serving" | "NoOther",
-  reconcile: Reconcile,
-): Reconcile {
-  return async (request, context) => {
-    const object = store.get(request.key);
-    if (object === undefined) return reconcile(request, context);
-    const { namespace } = object.metadata;
-    const keys = [accountOfResources(object), accountToUse(object)].flatMap(
-      (ref) => accounts.keyOf(ref, namespace) ?? [],
-    );
-    const key = keys.find(hasAccount);
-    if (key === undefined) return reconcile(request, context);
-    const isOurs = need === "Serving" ? servers.requires(key) : !servers.isElsewhere(key);
-    return isOurs || servers.isUnwatchedElsewhere(key, namespace)
-      ? reconcile(request, context)
-      : { requeueAfterMs: AGAIN_MS };
+type Row = {
+  row: OwnedRow;
+  kind: { store: Pick<Kind<KubeObject>["store"], "byIndex"> };
+  reconciler: Pick<SharedReconciler<KubeObject>, "underWay" | "forget">;
+};
+
+export function createServerGate({ servers, members, ownership, renewLists }: GateOptions): ServerGate {
+  const rows: Row[] = [];
+  /** Reconciles under way by account. */
+  const active = new Map<AccountKey, number>();
+
+  function count(account: AccountKey, by: number): void {
+    const now = (active.get(account) ?? 0) + by;
+    if (now > 0) active.set(account, now);
+    else active.delete(account);
+  }
+
+  /**
+   * An object that no other process works for is reconciled by the first one, so that it shows why nothing is sent: it has no account, or
+   * the installation that serves the account does not watch its namespace.
+   */
+  function isOurs(account: AccountKey | undefined, namespace: string, need: "Serving" | "NoOther"): boolean {
+    if (account === undefined) return members.isFirst();
+    if (servers().cleansUp(account)) return true;
+    if (need === "Serving" ? servers().requires(account) : servers().serves(account)) return true;
+    const isNobodys = need === "NoOther" && !servers().isElsewhere(account);
+    return members.isFirst() && (isNobodys || servers().isUnwatchedElsewhere(account, namespace));
+  }
+
+  return {
+    whileServed(row, kind, need, reconciler) {
+      rows.push({ row, kind, reconciler } as Row);
+      return async (request, context) => {
+        const object = kind.store.get(request.key);
+        if (object === undefined) return reconciler.reconcile(request, context);
+        const account = ownership().accountOf(row, object);
+        const ours = isOurs(account, object.metadata.namespace, need);
+        if (!ours && reconciler.underWay(object) !== "Outcome") {
+          reconciler.forget(request.key);
+          return undefined; // it is enqueued when this process begins to serve its account, or becomes the first
+        }
+        if (isPartial(object)) {
+          renewLists();
+          return { requeueAfterMs: AGAIN_MS };
+        }
+        if (account === undefined) return reconciler.reconcile(request, context);
+        count(account, 1);
+        try {
+          return await reconciler.reconcile(request, context);
+        } finally {
+          count(account, -1);
+        }
+      };
+    },
+    isBusy: (of, object) =>
+      rows.some(
+        ({ row, reconciler }) => row.resource.kind === of.resource.kind && reconciler.underWay(object) !== undefined,
+      ),
+    isUnderWay: (account) =>
+      active.has(account) ||
+      rows.some(({ kind, reconciler }) =>
+        kind.store.byIndex("account", account).some((object) => reconciler.underWay(object) !== undefined),
+      ),
+    forget(account) {
+      for (const { kind, reconciler } of rows) {
+        for (const object of kind.store.byIndex("account", account)) {
+          const { namespace, name } = object.metadata;
+          reconciler.forget(`${namespace}/${name}`);
+        }
+      }
+    },
   };
 }

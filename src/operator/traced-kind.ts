@@ -1,6 +1,7 @@
 import type { Kind } from "../controllers/controller-deps.ts";
 import type { KubeObject } from "../kube/types.ts";
-import type { Informer } from "../runtime/store.ts";
+import type { Informer } from "../runtime/informer.ts";
+import { isPartial } from "../runtime/shortened.ts";
 import type { TraceSource } from "../tracing/trace-source.ts";
 import type { Tracer } from "../tracing/tracer.ts";
 
@@ -16,14 +17,19 @@ export function traced<T extends KubeObject>(kind: Kind<T>, source: TraceSource<
   };
 }
 
-/** Traces of objects that are in the first list, and of those that are deleted. */
+/**
+ * Traces of objects that are deleted, and of those that this process may have from now on: its former server may have ended before their
+ * traces were exported.
+ */
 export function observeTraces<T extends KubeObject>(
   informer: Pick<Informer<T>, "onChange">,
   source: TraceSource<T>,
   tracer: Tracer,
 ): void {
   informer.onChange((change) => {
+    if (isPartial(change.object)) return; // of another process
     if (change.type === "Added" && change.initial) tracer.listed(source, change.object);
+    if (change.type === "Modified" && isPartial(change.previous)) tracer.listed(source, change.object);
     if (change.type === "Deleted") tracer.deleted(source, change.object);
   });
 }

@@ -7,12 +7,16 @@ import type { StoreKey, StoreRegistry } from "../controllers/artifact-store/regi
 import { claimIndexers, freesTargets } from "../controllers/gpu-endpoint/claims.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
+import type { Members } from "../runtime/members.ts";
 import { type AnyKind, type Informers, kindsOf } from "./informers.ts";
+import type { Ownership } from "./ownership.ts";
 
 export type WatchOptions = {
   informers: Informers;
   accounts: AccountRegistry;
-  servers: Pick<Servers, "onServed">;
+  servers: Pick<Servers, "onChange" | "serves">;
+  members: Pick<Members, "isFirst" | "onChange">;
+  ownership: Pick<Ownership, "accountOf">;
   stores: StoreRegistry;
   accountObject: (key: AccountKey) => Account | ClusterAccount | undefined;
   enqueue: (resource: Resource, key: string) => void;
@@ -25,9 +29,11 @@ export type WatchOptions = {
 export function watchEachOther(options: WatchOptions): void {
   const kinds = kindsOf(options.informers, options.clusterUID);
   watchAccounts(options, kinds);
+  watchMembers(options, kinds);
   watchStores(options, kinds);
   watchDependants(options, kinds);
   watchClaims(options);
+  watchRequests(options, kinds);
 }
 
 /** Objects that use an account hear of its changes; a new or deleted one changes what a reference without a name means. */
@@ -36,8 +42,8 @@ function watchAccounts({ informers, accounts, servers, enqueue }: WatchOptions, 
   const enqueueDependants = (account: AccountKey): void => enqueueByIndex(dependants, "account", account, enqueue);
   accounts.onChange(enqueueDependants);
   // A ClusterAccount is probed before an object needs it. An account that is not probed yet changes after its probe.
-  servers.onServed((account) => {
-    if (accounts.get(account)?.state.kind === "Ready") enqueueDependants(account);
+  servers.onChange((account) => {
+    if (!servers.serves(account) || accounts.get(account)?.state.kind === "Ready") enqueueDependants(account);
   });
   for (const [kind, informer] of [
     ["Account", informers.accounts],
@@ -49,6 +55,31 @@ function watchAccounts({ informers, accounts, servers, enqueue }: WatchOptions, 
       enqueueDependants(accountKey(kind, name, namespace));
     });
   }
+}
+
+/** Another process may have ended: its accounts are free, and what the first process does has to be done by the next one. */
+function watchMembers(
+  { members, ownership, informers, checkAccount, enqueue }: WatchOptions,
+  kinds: readonly AnyKind[],
+): void {
+  let wasFirst = false;
+  members.onChange(() => {
+    for (const { metadata } of informers.accounts.store.list()) {
+      checkAccount(accountKey("Account", metadata.name, metadata.namespace));
+    }
+    for (const { metadata } of informers.clusterAccounts.store.list()) {
+      checkAccount(accountKey("ClusterAccount", metadata.name, undefined));
+    }
+    const isNew = members.isFirst() && !wasFirst;
+    wasFirst = members.isFirst();
+    if (!isNew) return;
+    for (const { row, informer } of kinds) {
+      if (row.account === undefined && row.inEachProcess !== true) continue;
+      for (const object of informer.store.list()) {
+        if (row.inEachProcess || ownership.accountOf(row, object) === undefined) enqueue(row.resource, keyOf(object));
+      }
+    }
+  });
 }
 
 /** Objects that write to a store hear of its changes. */
@@ -71,6 +102,21 @@ function watchDependants({ accountObject, checkAccount }: WatchOptions, kinds: r
       if (key === undefined || account === undefined) return;
       const { finalizers = [], deletionTimestamp } = account.metadata;
       if (type === "Added" ? !finalizers.includes(FINALIZER) : deletionTimestamp !== undefined) checkAccount(key);
+    });
+  }
+}
+
+/** Jobs that wait for the results of a request hear when the job that sent it has ended. */
+function watchRequests({ enqueue }: WatchOptions, kinds: readonly AnyKind[]): void {
+  const jobs = kinds.filter(({ row }) => row.isJob === true);
+  for (const { informer, keysIn } of jobs) {
+    informer.onChange((change) => {
+      const before = change.type === "Modified" ? change.previous : change.object;
+      if (change.type === "Added") return;
+      for (const key of keysIn("request", before)) {
+        if (change.type === "Modified" && keysIn("request", change.object).includes(key)) continue;
+        enqueueByIndex(jobs, "request", key, enqueue);
+      }
     });
   }
 }

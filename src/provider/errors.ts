@@ -36,7 +36,7 @@ export type ServiceErrorKind =
   | "GatewayError"
   /** 2xx with a body that the interface does not show, or that reports an error. */
   | "UnreadableResponse"
-  /** The call was given up: the caller's signal was aborted, or another process may serve the account by now. */
+  /** The call was aborted: by the caller's signal, or because another process may serve the account. */
   | "Aborted"
   /** The circuit breaker of the operation is open after repeated failures. Nothing was sent. */
   | "BreakerOpen"
@@ -87,7 +87,7 @@ export function mayHaveTakenEffect({ delivery }: ServiceError): boolean {
   return delivery === "Accepted" || delivery === "Unknown";
 }
 
-/** Whether the call was given up before it was sent. Such an error tells nothing about the service. */
+/** Whether the call was aborted before it was sent. Such an error says nothing about the service. */
 export function isGivenUp(error: ServiceError): boolean {
   return error.kind === "Aborted" && error.delivery === "NotSent";
 }

@@ -13,7 +13,7 @@ export type OperationInfo = {
    */
   names?: "InPath" | "InBody";
   /**
-   * Largest response that is read into memory. A result is never lost by it: paid operations answer with an identifier or a
+   * Largest response that is read into memory. It never loses a result: paid operations answer with an identifier or a
    * URL, and audio is not read into memory.
    */
   maxResponseBytes: number;

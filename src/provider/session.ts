@@ -36,7 +36,7 @@ export type ConnectionSettings = {
 
 export type RateSettings = Pick<GateOptions, "requestsPerSecond" | "burst" | "requestsPerMinute" | "startsEmpty">;
 
-/** Callbacks; none of them may throw. */
+/** Callbacks. They must not throw. */
 export type SessionObservers = {
   /** An endpoint is new, changed, gone, or missing in a list for the first time. */
   onEndpoint: (id: string, appName: string) => void;
@@ -152,7 +152,7 @@ export function openSession(options: SessionOptions): AccountSession {
   };
 }
 
-/** A session that only sends what its caller asks for. */
+/** A session without observers. */
 export type PassiveSessionOptions = Omit<
   SessionOptions,
   "endpoints" | "money" | "observers" | "held" | "assertServing"
@@ -163,7 +163,7 @@ export type PassiveSessionOptions = Omit<
   billing: MoneySettings["billing"];
 };
 
-/** Opens a session that is never started: it polls nothing, so nothing observes it. */
+/** Opens a session that is never started: it sends only what its caller asks for. */
 export function openPassiveSession({ endpoints, billing, ...options }: PassiveSessionOptions): AccountSession {
   const never = () => false;
   const ignore = () => {};

@@ -35,7 +35,7 @@ export type EndpointVolume =
   | { type: "network"; id: string; mountPath: string }
   | { type: "local"; sizeGB: number; mountPath: string };
 
-/** What a remote endpoint is to be. An empty string means "none". */
+/** The desired remote endpoint. An empty string means "none". */
 export type EndpointSpec = {
   name: string;
   appName: string;
@@ -140,7 +140,7 @@ export type Endpoints = {
 export type TaskObservation = { result: TaskResult; at: number };
 
 /**
- * Polls of a task that keep failing, or that keep showing nothing to go on with. `since`: the first of them, ms since the epoch.
+ * Polls of a task that keep failing, or keep showing nothing useful. `since`: the first of them, ms since the epoch.
  * `error`: how the last one ended.
  */
 export type PollFailure = { since: number } & ({ error: ServiceError } | { useless: Useless });
@@ -189,7 +189,7 @@ export type Video = {
   videoToVideo(request: object, options: SendOptions): Promise<{ taskID: string }>;
 };
 
-/** What the account costs and may cost. Amounts are exact, in 1/10000 yuan. */
+/** Bills and budgets of the account. Amounts are exact, in 1/10000 yuan. */
 export type AccountMoney = {
   /** All bills of a period, each once. A closed range is read once, however many callers ask. */
   bills(request: BillsOfPeriod): AsyncIterable<Bill[]>;

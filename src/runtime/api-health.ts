@@ -1,13 +1,13 @@
 import type { Clock } from "../base/clock.ts";
 import type { KubeRequest } from "../kube/client.ts";
 
-/** What the requests of this process say of its connection to the API server; readiness checks throw the reason. */
+/** The state of the connection to the API server, from the requests of this process. Readiness checks throw the reason. */
 export type ApiHealth = {
-  /** Tell each request here, once it has ended. */
+  /** Call it for each request that has ended. */
   observe(request: Pick<KubeRequest, "verb" | "resource" | "namespace" | "status">): void;
   /** Throws while a list or watch has been failing for 5 minutes: the caches fall behind. */
   watch(): void;
-  /** Throws unless the lease was read or written within its duration: nobody knows then who leads. */
+  /** Throws unless the lease was read or written within its duration: its accounts may be free then. */
   lease(): void;
 };
 
@@ -22,7 +22,7 @@ export function createApiHealth(clock: Pick<Clock, "monotonic">): ApiHealth {
   return {
     observe({ verb, resource, namespace, status }) {
       if (resource === "leases") {
-        // No lease yet, or another was faster: the lease is known all the same.
+        // No lease yet, or another process was faster: the lease is known in both cases.
         if (status === 404 || status === 409 || succeeded(status)) leaseKnownAt = clock.monotonic();
       } else if (verb === "list" || verb === "watch") {
         const key = namespace === undefined ? resource : `${resource} in ${namespace}`;

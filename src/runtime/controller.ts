@@ -25,6 +25,18 @@ export type ReconcileContext = {
 /** Brings one object closer to its spec. Level-triggered: it is given a key, never an event. */
 export type Reconcile = (request: Request, context: ReconcileContext) => Promise<Result>;
 
+/** Reconciles objects that one process of several reconciles at a time. */
+export type SharedReconciler<T> = {
+  reconcile: Reconcile;
+  /**
+   * What this process has under way for the object. `Outcome`: of a request, to be written by its sender, whoever reconciles the object
+   * by now.
+   */
+  underWay(object: T): "Request" | "Outcome" | "Copy" | undefined;
+  /** Another process reconciles the object: drops what this one remembers of it, except of a request. */
+  forget(key: string): void;
+};
+
 export type ControllerOptions = {
   name: string;
   reconcile: Reconcile;
@@ -57,7 +69,7 @@ const RESULTS = ["success", "error", "requeue", "requeue_after"] as const;
 
 /**
  * Workers over a queue. Success forgets the backoff; an error backs off and beats a requeue-after; a lost optimistic
- * lock is a retry, not an error; anything thrown is counted and logged once, and never ends a worker. A key that asks to be
+ * lock is a retry, not an error; every other error is counted and logged once, and never ends a worker. A key that asks to be
  * reconciled at once again and again backs off too: it would use a whole core.
  */
 export function createController(options: ControllerOptions): Controller {
@@ -137,7 +149,7 @@ export function createController(options: ControllerOptions): Controller {
   };
 }
 
-/** What follows from the end of a reconcile. */
+/** What happens after a reconcile. */
 function createEndings(queue: WorkQueue, { name, metrics }: ControllerOptions) {
   /** Requeues without a delay in a row, by key. */
   const atOnce = new Map<string, number>();

@@ -16,7 +16,7 @@ type DebugParts = {
 };
 
 /**
- * Pages to find out why an operator is slow or large, under the paths of Kubernetes components: `/debug/pprof/profile` (CPU,
+ * Debugging pages under the paths of Kubernetes components: `/debug/pprof/profile` (CPU,
  * `?seconds=`, default 30, 1-300), `/debug/pprof/heap` (a heap snapshot), and `/debug/flags/v` (GET or PUT of the log level).
  * A heap snapshot stops the process while it is made, and has every secret that the process knows.
  */

@@ -4,7 +4,7 @@ export type GaugeOptions<T> = {
   name: string;
   help: string;
   labelNames?: readonly (keyof T & string)[];
-  /** What several values with the same labels show. Default: the last one. */
+  /** How to combine several values with the same labels. Default: the last one. */
   combine?: "Sum" | "Max";
   read: () => Iterable<readonly [labels: T, value: number]>;
 };

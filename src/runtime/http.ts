@@ -51,7 +51,7 @@ async function outcome([name, check]: [string, Checks[string]]): Promise<{ ok: b
   }
 }
 
-/** What a request does, as RBAC names it for a non-resource URL. */
+/** The RBAC verb of a request for a non-resource URL. */
 export type Access = { path: string; verb: string };
 /** Who may use a page: an answer that refuses, or undefined. Gets the request's Authorization header. */
 export type RequestCheck = (authorization: string | undefined, access: Access) => Promise<HttpReply | undefined>;
@@ -85,7 +85,7 @@ type Incoming = {
   authorization: string | undefined;
   /** The request's body as text. @throws Error above 1 KiB */
   body(): Promise<string>;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal;
 };
 export type Page = (request: Incoming) => Promise<HttpReply>;
@@ -140,5 +140,5 @@ function incoming(request: IncomingMessage, signal: AbortSignal): Incoming {
 function send(response: ServerResponse, { status, headers, body }: HttpReply): void {
   response.writeHead(status, { "content-type": "text/plain", ...headers });
   if (typeof body === "string") response.end(body);
-  else pipeline(body, response).catch(() => response.destroy()); // the client is gone
+  else pipeline(body, response).catch(() => response.destroy()); // the client disconnected
 }

@@ -1,8 +1,8 @@
 import { type Clock, stopwatch } from "../base/clock.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
-import { isConflict, isNotFound } from "../kube/errors.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
-import type { KubeObject, ObjectMeta } from "../kube/types.ts";
+import type { KubeObject } from "../kube/types.ts";
 
 export const leaseResource: Resource = {
   group: "coordination.k8s.io",
@@ -17,127 +17,119 @@ type LeaseSpec = {
   leaseDurationSeconds?: number;
   acquireTime?: string;
   renewTime?: string;
-  leaseTransitions?: number;
 };
 export type Lease = KubeObject<LeaseSpec>;
 
-/** client-go's defaults: others may take the lease after this long without a renewal. */
+/** A lease that nobody renewed for this long may be ended. */
 export const LEASE_MS = 15_000;
+/** The holder sends nothing when its last renewal is older. */
+export const SURELY_HELD_MS = 10_000;
 
-/** The lease as one process reads and writes it. */
+/** Marks the leases of operators. */
+export const LEASE_LABELS = {
+  "app.kubernetes.io/managed-by": "mooring",
+  "app.kubernetes.io/component": "operator",
+} as const;
+export const LEASE_SELECTOR = Object.entries(LEASE_LABELS)
+  .map(([name, value]) => `${name}=${value}`)
+  .join(",");
+/** On the lease of a process that has read all objects and may take accounts. */
+const READY = "mooring.dev/ready";
+/** On the lease of a process that keeps all others from taking accounts. */
+const EXCLUDES = "mooring.dev/excludes";
+
+export const isHeld = ({ spec }: Lease): boolean => (spec.holderIdentity ?? "") !== "";
+export const isReady = ({ metadata }: Lease): boolean => metadata.annotations?.[READY] === "true";
+export const isExcluding = ({ metadata }: Lease): boolean => metadata.annotations?.[EXCLUDES] === "true";
+
+/** The lease of this process, which has its name. No other process ever takes it: it can only be ended. */
 export type OwnLease = {
-  /** Takes or renews the lease. False: another process holds it, or has ended that this one holds it. @throws KubeError */
-  take(wasHeld: () => boolean, signal: AbortSignal): Promise<boolean>;
-  /** Gives the lease up, if it is ours. `again`: reads it first, because a renewal can have been written without a response. */
-  giveUp(again: boolean, signal: AbortSignal): Promise<void>;
-  /** What the lease says, as this process read or wrote it last. */
-  holder(): string | undefined;
-  annotations(): Readonly<Record<string, string>>;
-  uid(): string | undefined;
-  /** Written from the next renewal on. */
-  annotate(added: Readonly<Record<string, string>>): void;
-  /** Whether another process holds the lease, or has ended it. */
-  isForeign(): boolean;
-  /** A write can have taken the lease, whether or not its response arrived. */
-  mayHold(): boolean;
-  /** Monotonic ms before the request of the last confirmed write. */
-  renewedAt(): number;
-  /** Ms since then, by the monotonic and the wall clock. */
+  /** Makes or renews the lease. False: it was ended or deleted, so others may have what this process served. @throws KubeError */
+  renew(signal: AbortSignal): Promise<boolean>;
+  /** Empties the holder: others need not wait until the lease expires. */
+  end(signal: AbortSignal): Promise<void>;
+  /** Shown from the next renewal on. */
+  setReady(ready: boolean): void;
+  /** Ms since the begin of the last renewal that the API server confirmed, by the monotonic and the wall clock. */
   sinceRenewal(): number;
 };
 
 type OwnLeaseOptions = {
   client: KubeClient;
   place: { namespace: string; name: string };
-  identity: string;
+  excludes: boolean;
   clock: Clock;
-  annotations: Readonly<Record<string, string>>;
 };
 
-/** Expiry is judged by when *we* saw the lease change, never by another's clock. */
-export function createOwnLease({ client, place, identity, clock, ...options }: OwnLeaseOptions): OwnLease {
+export function createOwnLease({ client, place, excludes, clock }: OwnLeaseOptions): OwnLease {
   let lease: Lease | undefined;
-  let seen: { version: string | undefined; at: number } = { version: undefined, at: 0 };
-  let renewedAt = Number.NEGATIVE_INFINITY;
+  const excluding = excludes ? { [EXCLUDES]: "true" } : {};
+  let ready = false;
   let sinceRenewal: () => number = () => Number.POSITIVE_INFINITY;
-  let mayHold = false;
-  let { annotations } = options;
 
-  const read = (signal: AbortSignal) => findObject<Lease>(client, leaseResource, place, { signal });
-  const isForeign = () => lease !== undefined && lease.spec.holderIdentity !== identity;
-
-  async function write(previous: Lease | undefined, signal: AbortSignal): Promise<true> {
-    const asked = clock.monotonic();
-    const sinceAsked = stopwatch(clock);
-    const spec = heldBy(identity, previous?.spec, clock.now());
-    mayHold = true;
-    lease = await put({ ...previous, metadata: annotated(previous?.metadata ?? place), spec }, signal);
-    sinceRenewal = sinceAsked;
-    renewedAt = asked; // counted from before the request: never longer than what the server granted
-    return true;
+  function next(previous: Lease | undefined): Lease {
+    const now = new Date(clock.now()).toISOString().replace("Z", "000Z");
+    const annotations = { ...previous?.metadata.annotations, [READY]: String(ready), ...excluding };
+    return {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { ...(previous?.metadata ?? { ...place, labels: { ...LEASE_LABELS } }), annotations },
+      spec: {
+        holderIdentity: place.name,
+        leaseDurationSeconds: LEASE_MS / 1000,
+        acquireTime: previous?.spec.acquireTime ?? now,
+        renewTime: now,
+      },
+    };
   }
 
-  function annotated(metadata: ObjectMeta): ObjectMeta {
-    if (Object.keys(annotations).length === 0) return metadata;
-    return { ...metadata, annotations: { ...metadata.annotations, ...annotations } };
+  async function write(signal: AbortSignal): Promise<void> {
+    const since = stopwatch(clock); // from before the request: never longer than what the server granted
+    lease =
+      lease === undefined
+        ? await client.create<Lease>(leaseResource, { namespace: place.namespace }, next(undefined), { signal })
+        : await client.update<Lease>(leaseResource, place, next(lease), { signal });
+    sinceRenewal = since;
   }
 
-  function put(next: Lease, signal: AbortSignal): Promise<Lease> {
-    const body: Lease = { ...next, apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
-    return next.metadata.resourceVersion === undefined
-      ? client.create(leaseResource, { namespace: place.namespace }, body, { signal })
-      : client.update(leaseResource, place, body, { signal });
+  /** Whether the lease is still that of this process, although a write of another version of it failed. */
+  async function readAgain(signal: AbortSignal): Promise<boolean> {
+    const found = await findObject<Lease>(client, leaseResource, place, { signal });
+    const isOurs = found !== undefined && isHeld(found) && (lease === undefined || isSame(found, lease));
+    if (isOurs) lease = found;
+    return isOurs;
   }
 
   return {
-    isForeign,
-    holder: () => lease?.spec.holderIdentity,
-    annotations: () => lease?.metadata.annotations ?? {},
-    uid: () => lease?.metadata.uid,
-    mayHold: () => mayHold,
-    renewedAt: () => renewedAt,
+    async renew(signal) {
+      try {
+        await write(signal);
+        return true;
+      } catch (error) {
+        if (isNotFound(error) && lease !== undefined) return false;
+        // A write whose response was lost, or somebody else's change of an annotation.
+        if (!isConflict(error) && !isAlreadyExists(error)) throw error;
+      }
+      if (!(await readAgain(signal))) return false;
+      await write(signal);
+      return true;
+    },
+    async end(signal) {
+      const found = await findObject<Lease>(client, leaseResource, place, { signal });
+      if (found === undefined || !isHeld(found) || (lease !== undefined && !isSame(found, lease))) return;
+      await client.update<Lease>(leaseResource, place, ended(found), { signal });
+    },
+    setReady(next) {
+      ready = next;
+    },
     sinceRenewal: () => sinceRenewal(),
-    annotate(added) {
-      annotations = { ...annotations, ...added };
-    },
-    async take(wasHeld, signal) {
-      if (lease?.spec.holderIdentity === identity) {
-        try {
-          // The holder writes the version that it wrote last, without a read.
-          return await write(lease, signal);
-        } catch (error) {
-          if (!isConflict(error) && !isNotFound(error)) throw error;
-        }
-      }
-      lease = await read(signal);
-      if (lease?.metadata.resourceVersion !== seen.version) {
-        seen = { version: lease?.metadata.resourceVersion, at: clock.monotonic() };
-      }
-      const holder = lease?.spec.holderIdentity ?? "";
-      // Another process has ended that this one holds the lease: it is lost, even if nobody holds it now.
-      if (wasHeld() && isForeign()) return false;
-      if (holder !== "" && holder !== identity && clock.monotonic() < seen.at + LEASE_MS) return false;
-      return await write(lease, signal);
-    },
-    async giveUp(again, signal) {
-      const isOurs = !again && lease?.spec.holderIdentity === identity;
-      const current = isOurs ? lease : await read(signal);
-      if (current?.spec.holderIdentity !== identity) return;
-      const spec: LeaseSpec = { ...current.spec, holderIdentity: "", leaseDurationSeconds: 1 };
-      lease = await put({ ...current, spec }, signal);
-    },
   };
 }
 
-/** The lease that the identity takes or renews. `previous`: what the lease is now. `now`: ms since the epoch. */
-function heldBy(identity: string, previous: LeaseSpec | undefined, now: number): LeaseSpec {
-  const microTime = new Date(now).toISOString().replace("Z", "000Z");
-  const ours = previous?.holderIdentity === identity;
-  return {
-    holderIdentity: identity,
-    leaseDurationSeconds: LEASE_MS / 1000,
-    acquireTime: (ours ? previous.acquireTime : undefined) ?? microTime,
-    renewTime: microTime,
-    leaseTransitions: (previous?.leaseTransitions ?? 0) + (ours || previous === undefined ? 0 : 1),
-  };
+const isSame = (a: Lease, b: Lease): boolean => a.metadata.uid === b.metadata.uid;
+
+/** The lease without a holder. Written with its version, this proves that its process renewed it last before. */
+export function ended(lease: Lease): Lease {
+  const identity = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" };
+  return { ...lease, ...identity, spec: { ...lease.spec, holderIdentity: "" } };
 }

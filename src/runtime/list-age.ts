@@ -3,7 +3,7 @@ import type { Resource } from "../kube/resource.ts";
 import { isLaterVersion, type KubeObject, keyOf } from "../kube/types.ts";
 
 /**
- * A list is a consistent read: its version is never earlier than one that was seen before. `latest`: that one.
+ * A list is a consistent read: its version is never earlier than `latest`, the latest version that was seen before.
  * @throws RestoredError
  */
 export function assertNotEarlier(

@@ -9,12 +9,14 @@ import { assertNotEarlier, createOvertaken } from "./list-age.ts";
 import type { Slices } from "./slices.ts";
 
 export type ReflectorSink<T> = {
+  /** A list begins. Default: nobody counts lists. */
+  listBegins?(): void;
   /** One object of a list. Returns the version that is stored of it. */
   listed(object: T): string | undefined;
-  /** The list is whole: whatever is not in `keys` is gone. */
+  /** The list is complete: objects that are not in `keys` are deleted. */
   listEnded(keys: ReadonlySet<string>): void;
   changed(type: "ADDED" | "MODIFIED" | "DELETED", object: T): void;
-  /** Whether it has the object in this version or a later one: `changed` would do nothing. */
+  /** Whether the sink has the object in this version or a later one: `changed` would do nothing. */
   has(metadata: Stored): boolean;
 };
 
@@ -33,6 +35,8 @@ export type ReflectorOptions<T extends KubeObject> = {
   log: Logger;
   /** Between the objects of a list and the events of a watch. Default: none. */
   slices?: Slices | undefined;
+  /** Aborts when a new list is wanted, whatever is under way. Asked at the begin of each list and watch. Default: none is. */
+  renewal?: (() => AbortSignal) | undefined;
   /**
    * A list is older than what this reflector has seen: etcd was restored from a backup, or the API server lags behind another one. The
    * reflector has ended, because what it and others remember cannot be corrected. Only a new process can.
@@ -40,11 +44,11 @@ export type ReflectorOptions<T extends KubeObject> = {
   onRestored?: ((error: RestoredError) => void) | undefined;
 };
 
-/** `resourceVersion`: where to go on; undefined when a list has not come to its end. */
+/** `resourceVersion`: where to continue; undefined when a list is not complete. */
 export type Watched = { resourceVersion: string | undefined; events: number; error?: unknown };
 
 const PAGE_SIZE = 500;
-/** A page is asked for again with fewer objects when it has more bytes. An object has fewer, whatever its owner writes. */
+/** A page with more bytes is requested again with fewer objects. One object always has fewer. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 const SMALLER_PAGE = 8;
 /** Bookmarks come every 60 s, so a silent stream of this length is a dead one. */

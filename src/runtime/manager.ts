@@ -2,14 +2,14 @@ import type { Logger } from "pino";
 import { aborted, type Clock, delay, withDeadline } from "../base/clock.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
-import type { LeaderElector } from "./leader.ts";
-import type { Informer } from "./store.ts";
+import type { Informer } from "./informer.ts";
+import type { Members } from "./members.ts";
 
-/** Something that runs beside the controllers (a poller, a sweep) and ends when told. */
+/** A loop beside the controllers (a poller, a sweep) with a start and a stop. */
 export type Runnable = {
   name: string;
   start(): void | Promise<void>;
-  /** Ends what controllers still have to write down; called before they stop. When `deadline` aborts it must give up. */
+  /** Ends work whose outcome controllers still record; called before they stop. It gives up when `deadline` aborts. */
   drain?(deadline: AbortSignal): Promise<void>;
   stop(): void | Promise<void>;
 };
@@ -17,65 +17,74 @@ export type Runnable = {
 type StartedInformer = Pick<Informer<KubeObject>, "resource" | "start" | "synced" | "stopped">;
 
 export type ManagerOptions = {
-  /** Undefined: this process is the only one. */
-  elector: LeaderElector | undefined;
-  /** Called once this process leads, before it lists anything. */
+  /** The processes of the installation, which this one has joined. */
+  members: Pick<Members, "lost" | "setReady" | "leave">;
+  /** Called before this process lists anything. */
   prepare(signal: AbortSignal): Promise<void>;
-  informers: readonly StartedInformer[];
+  /** In groups. A group starts when the lists of the group before are complete. */
+  informers: readonly (readonly StartedInformer[])[];
+  /** Called when the lists of a group are complete. */
+  onListed?: (group: number) => void;
   /**
    * In groups. A group starts when the group before has reconciled the objects of the first lists, at the latest after 1 s: an object
    * that waits for another one is then reconciled once, not again for each step of the other one.
    */
   controllers: readonly (readonly Controller[])[];
   runnables: readonly Runnable[];
-  /** Called when the process has stopped because it lost the lease, before `run` rejects. `stop`: the process has to end now. */
+  /**
+   * Called at a stop before anything else: other processes may go on with what this one did. `isLost`: its lease has ended, so they need
+   * not be told.
+   */
+  handOver?: (isLost: boolean, deadline: AbortSignal) => Promise<void>;
+  /** Called when the process has stopped because its lease has ended, before `run` rejects. `stop`: the process has to end now. */
   onLost?: (stop: AbortSignal) => Promise<void>;
   clock: Clock;
   log: Logger;
-  /** How long requests under way may take to end at a stop, ms. What has come of them is then recorded within 5 s. */
+  /** How long requests under way may take to end at a stop, ms. Their outcomes are then recorded within 5 s. */
   stopDeadlineMs: number;
 };
 
 export type Manager = {
-  /** Runs until `stop` aborts or leadership is lost (then it rejects: the process must end). */
+  /** Runs until `stop` aborts or the lease of this process has ended (then it rejects: the process must end). */
   run(stop: AbortSignal): Promise<void>;
-  /** Throws with the reason while not ready: standing by counts as ready, half-filled caches do not. */
+  /** Throws with the reason while not ready: half-filled caches are not. */
   ready(): void;
-  leading(): boolean;
 };
 
 /** Time to record the outcome of requests that the stop deadline has ended. */
 const RECORD_MS = 5_000;
-/** Stop deadline of a process that has lost the lease: another one leads, so a response can only be recorded at once. */
+/** How long other processes wait at most until this one has given up what they may go on with. */
+const HAND_OVER_MS = 5_000;
+/** Stop deadline of a process whose lease has ended: others judge its requests, so a response can only be recorded at once. */
 const LOST_LEASE_MS = 20_000;
 /** An object that takes longer, such as an account whose service does not answer, keeps no other object from being reconciled. */
 const GROUP_START_MS = 1_000;
 
 /**
- * Ordered start, reverse stop. The takeover order is the safety argument and nothing may move in it: lease (the previous leader sends
- * nothing any more); a consistent list of every kind, which shows what the previous leader recorded; only then act.
+ * Ordered start, reverse stop. Nothing may move in the order of the end: first other processes may go on, then this one waits for its own
+ * requests, and its lease ends last, because until then nobody else judges what it sent.
  */
 export function createManager(options: ManagerOptions): Manager {
-  const { elector, log } = options;
-  let leading = false;
+  const { members, log } = options;
+  const informers = options.informers.flat();
 
   async function start(stop: AbortSignal, watches: AbortSignal): Promise<void> {
-    await elector?.acquire(stop);
     await options.prepare(stop);
-    leading = true;
-    // An API server that is away must not keep the process from ending.
-    await Promise.race([Promise.all(options.informers.map((informer) => informer.start(watches))), aborted(stop)]);
-    stop.throwIfAborted();
+    for (const [group, some] of options.informers.entries()) {
+      // An API server that is away must not keep the process from ending.
+      await Promise.race([Promise.all(some.map((informer) => informer.start(watches))), aborted(stop)]);
+      stop.throwIfAborted();
+      options.onListed?.(group);
+    }
+    members.setReady(true);
     for (const runnable of options.runnables) await runnable.start();
     await startControllers(options, stop);
     log.info({ controllers: options.controllers.flat().map(({ name }) => name) }, "controllers started");
   }
 
   return {
-    leading: () => leading,
     ready() {
-      if (!leading) return;
-      const waiting = options.informers.filter((informer) => !informer.synced());
+      const waiting = informers.filter((informer) => !informer.synced());
       if (waiting.length > 0) {
         throw new Error(
           `waiting for the first list of ${waiting.map((informer) => informer.resource.plural).join(", ")}`,
@@ -84,7 +93,7 @@ export function createManager(options: ManagerOptions): Manager {
     },
     async run(stop) {
       const watches = new AbortController();
-      const ended = elector === undefined ? stop : AbortSignal.any([stop, elector.lost]);
+      const ended = AbortSignal.any([stop, members.lost]);
       try {
         await start(ended, watches.signal);
         await aborted(ended);
@@ -94,9 +103,9 @@ export function createManager(options: ManagerOptions): Manager {
         log.info("stopping");
         await finish(options, watches);
       }
-      if (elector?.lost.aborted && !stop.aborted) {
+      if (members.lost.aborted && !stop.aborted) {
         await options.onLost?.(stop);
-        throw elector.lost.reason;
+        throw members.lost.reason;
       }
     },
   };
@@ -117,9 +126,9 @@ async function startControllers(
   }
 }
 
-/** Stops everything in reverse. Each step follows, whatever came of those before: the lease is given back in any case. @throws the first error */
+/** Stops everything in reverse. A step that fails does not skip the next ones: the lease ends in any case. @throws the first error */
 async function finish(options: ManagerOptions, watches: AbortController): Promise<void> {
-  const { elector, clock, log, controllers } = options;
+  const { members, clock, log, controllers } = options;
   const failures: unknown[] = [];
   const attempt = async (name: string, step: () => void | Promise<void> | undefined) => {
     try {
@@ -129,7 +138,9 @@ async function finish(options: ManagerOptions, watches: AbortController): Promis
       log.error({ name, reason: String(error) }, "not stopped in order");
     }
   };
-  const lost = elector?.lost.aborted === true;
+  const lost = members.lost.aborted;
+  members.setReady(false);
+  await withDeadline(clock, HAND_OVER_MS, (deadline) => attempt("hand over", () => options.handOver?.(lost, deadline)));
   const drainMs = lost ? Math.min(LOST_LEASE_MS, options.stopDeadlineMs) : options.stopDeadlineMs;
   await withDeadline(clock, drainMs + RECORD_MS, async (deadline) => {
     await withDeadline(clock, drainMs, (drained) =>
@@ -141,7 +152,8 @@ async function finish(options: ManagerOptions, watches: AbortController): Promis
   });
   for (const runnable of [...options.runnables].reverse()) await attempt(runnable.name, () => runnable.stop());
   watches.abort(new Error("the operator is stopping"));
-  await Promise.all(options.informers.map((informer) => attempt(informer.resource.plural, () => informer.stopped())));
-  await elector?.release();
+  const stopped = options.informers.flat().map((one) => attempt(one.resource.plural, () => one.stopped()));
+  await Promise.all(stopped);
+  await members.leave();
   if (failures.length > 0) throw failures[0];
 }

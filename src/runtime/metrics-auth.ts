@@ -13,10 +13,10 @@ type User = { username?: string; uid?: string; groups?: string[]; extra?: Record
 type TokenReview = KubeObject<{ token: string }, { authenticated?: boolean; user?: User }>;
 type AccessReview = KubeObject<object, { allowed?: boolean }>;
 
-/** How long an answer of the API server holds. */
+/** How long an answer of the API server is cached. */
 const ALLOWED_MS = 10_000;
 const REFUSED_MS = 2_000;
-/** Reviews under way at once, so that guessing tokens does not take the API server's time from the controllers. */
+/** Concurrent reviews: guessed tokens must not slow down the controllers at the API server. */
 const MAX_REVIEWS = 4;
 const MAX_REMEMBERED = 1_000;
 const REVIEW_TIMEOUT_MS = 10_000;
@@ -29,10 +29,10 @@ const BUSY: HttpReply = {
 };
 
 /**
- * Lets those use a page whose bearer token the API server knows (TokenReview) and who may use its non-resource URL, such as
+ * Allows a page to owners of a bearer token that the API server knows (TokenReview) and who may use its non-resource URL, such as
  * `get` /metrics (SubjectAccessReview), as controller-runtime's WithAuthenticationAndAuthorization. Answers: 401 without a good
  * token, 403 without the permission, 429 while too many unknown tokens are being reviewed, 503 when the API server cannot
- * be asked. Needs `create` on both reviews (ClusterRole system:auth-delegator). Tokens are kept as hashes only.
+ * answer. Needs `create` on both reviews (ClusterRole system:auth-delegator). Tokens are kept as hashes only.
  */
 export function createTokenReviewGate({
   client,

@@ -17,7 +17,6 @@ export type Metrics = {
   queueDuration: Histogram<"name">;
   workDuration: Histogram<"name">;
   restRequests: Counter<"code" | "method" | "host">;
-  leader: Gauge<"name">;
   etcdRestored: Gauge;
 };
 
@@ -33,13 +32,10 @@ function openMetricsRegistry(): Registry {
 /**
  * @param options.process metrics of Node and of the operating system's process, default true; they sample with timers
  * @param options.exemplars serve the OpenMetrics format, which has exemplars; default false: the text format of Prometheus
- * @param options.shard the label `shard` of every series, default 0. Replicas of a shard have the same one, so that a query can count each
- * shard once: `sum by (…) (max by (…, shard) (…))`
  */
-export function createMetrics(options: { process?: boolean; exemplars?: boolean; shard?: number } = {}): Metrics {
-  const { exemplars = false, shard = 0 } = options;
+export function createMetrics(options: { process?: boolean; exemplars?: boolean } = {}): Metrics {
+  const { exemplars = false } = options;
   const registry = exemplars ? openMetricsRegistry() : new Registry();
-  registry.setDefaultLabels({ shard: String(shard) });
   if (options.process !== false) collectDefaultMetrics({ register: registry });
   const of = <L extends string>(name: string, help: string, ...labelNames: L[]) => ({
     name,
@@ -102,13 +98,6 @@ export function createMetrics(options: { process?: boolean; exemplars?: boolean;
         "rest_client_requests_total",
         "Number of HTTP requests to the API server, partitioned by status code, method, and host",
         ...(["code", "method", "host"] as const),
-      ),
-    ),
-    leader: new Gauge(
-      of(
-        "leader_election_master_status",
-        "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master",
-        "name",
       ),
     ),
     etcdRestored: new Gauge(

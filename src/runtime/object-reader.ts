@@ -4,12 +4,12 @@ import { isForbidden } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import { type KubeObject, splitKey } from "../kube/types.ts";
 
-/** What a read of one object shows. `Forbidden`: the operator lacks the right `get` on the kind. */
+/** The result of a read of one object. `Forbidden`: the operator lacks the right `get` on the kind. */
 export type ReadObject<T> = { kind: "Found"; object: T } | { kind: "NotFound" } | { kind: "Forbidden" };
 
 /** Reads single objects. Such a read is consistent, while the lists and watches that fill a store can lag behind. */
 export type ObjectReader = {
-  /** @throws KubeError when it is not known what the API server has, except for a missing right */
+  /** @throws KubeError when the read fails, except for a missing right */
   read<T extends KubeObject>(resource: Resource, key: string, signal: AbortSignal): Promise<ReadObject<T>>;
 };
 

@@ -38,7 +38,7 @@ export type WorkQueueOptions = {
   groupOf?: (key: string) => string;
   onAdd?: () => void;
   onRetry?: () => void;
-  /** Seconds a key stood ready before a worker took it. */
+  /** Seconds that a key was ready before a worker took it. */
   onWait?: (seconds: number) => void;
 };
 
@@ -120,7 +120,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   };
 }
 
-/** Each key that does not run once: it waits for its time, then for its turn. `onReady`: the time of some has come. */
+/** The keys that do not run, each once: a key waits for its time, then for its turn. `onReady`: keys became due. */
 function createPending({ clock, groupOf }: WorkQueueOptions, onReady: () => void) {
   const entries = new Map<string, QueuedKey>();
   const ready = createLanedQueue<QueuedKey>(LOW_SHARE, groupOf ?? ((key) => splitKey(key).namespace ?? ""));
@@ -165,7 +165,7 @@ function createPending({ clock, groupOf }: WorkQueueOptions, onReady: () => void
   };
 }
 
-/** Who waits for the next key, in the order in which they asked. `take`: a key that may go now. */
+/** Workers that wait for a key, in the order in which they asked. `take`: the next key that is ready. */
 function createTakers(take: () => string | undefined) {
   const takers: ((key: string | undefined) => void)[] = [];
   let closed = false;

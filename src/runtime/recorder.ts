@@ -7,11 +7,11 @@ import type { KubeClient } from "../kube/client.ts";
 import { apiVersionOf, eventResource, type Resource } from "../kube/resource.ts";
 import type { KubeObject, ObjectMeta } from "../kube/types.ts";
 
-/** `action` is what was being done (events.k8s.io/v1), `reason` why this is told; `note` at most 1,024 bytes. */
+/** `action` is what the controller was doing (events.k8s.io/v1), `reason` why it reports; `note` at most 1,024 bytes. */
 export type EmitEvent = (object: KubeObject, reason: string, action: string, note: string) => void;
 
 /**
- * Tells the people who look at an object what happened. Never waits, never fails the caller. Namespaces take turns: many
+ * Writes Events about an object for people. Never waits, never fails the caller. Namespaces take turns: many
  * events of one namespace neither delay nor replace those of another.
  */
 export type EventRecorder = {
@@ -38,7 +38,7 @@ type Queued = { send(): Promise<unknown>; dropped(): void };
 
 /** Above this length the namespace with the most events loses its oldest one. */
 const QUEUE_LENGTH = 1_000;
-/** Events a second once a burst of 50 is used up: telling what happened must not slow down what happens. */
+/** Events a second once a burst of 50 is used up: Events must not slow down reconciles. */
 const EVENTS_PER_SECOND = 20;
 const EVENTS_AT_ONCE = 50;
 /** The API server counts bytes (1,024). */
@@ -50,7 +50,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
   const queue = createFairQueue<Queued>();
   let draining: Promise<void> | undefined;
   const pace = createPace(clock, EVENTS_PER_SECOND, EVENTS_AT_ONCE);
-  /** At the end, what is queued goes out without pauses. */
+  /** On shutdown, queued Events are sent without pauses. */
   const flushing = new AbortController();
   const reporter = { reportingController: options.controller, reportingInstance: options.instance.slice(0, 128) };
   let sequence = 0;
@@ -97,7 +97,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
           regarding: referenceTo(object, options.resourceOf(object)),
         },
       );
-      const forget = () => memory.forget(key); // there is nothing to count up
+      const forget = () => memory.forget(key); // no series exists that a repetition could count up
       const send = async () => {
         try {
           await client.create(eventResource, { namespace }, body);
@@ -147,7 +147,7 @@ function cutToBytes(text: string, limit: number): string {
   return `${text.slice(0, new TextEncoder().encodeInto(text, room).read)}${ellipsis}`;
 }
 
-/** An event that was sent, and how often it happened since. */
+/** A sent event, and how often it happened since. */
 export type Series = { name: string; namespace: string; count: number };
 
 const SERIES_MS = 6 * 60_000;
@@ -156,8 +156,8 @@ const REFILL_MS = 5 * 60_000;
 const FORGET_EVERY_MS = 60_000;
 
 /**
- * What was sent lately. The same event again counts up its series. Each object has 25 events at once, and then one in five
- * minutes (client-go's spam filter). What is too old to matter is forgotten once a minute.
+ * The recent events. A repetition counts up the series of its event. Each object has 25 events at once, and then one in five
+ * minutes (client-go's spam filter). Forgets old events once a minute.
  */
 export function createEventMemory(clock: Pick<Clock, "monotonic">) {
   const series = new Map<string, Series & { lastSeen: number }>();

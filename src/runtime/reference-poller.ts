@@ -41,7 +41,7 @@ export type ReferencePollerOptions = {
   /** Reads that may begin in a second, of all pollers that share it. */
   pace: Pace;
   log: Logger;
-  /** A referenced object has appeared, changed or gone. */
+  /** A referenced object appeared, changed or was deleted. */
   onChange: (key: string) => void;
 };
 
@@ -59,9 +59,9 @@ type FollowedReference = {
 };
 
 const ABSENT = "absent";
-/** One of so many reads is for objects that nothing waits for, however many others there are. */
+/** One in this many reads is for objects that nothing waits for. */
 const ROUTINE_EVERY = 4;
-/** Reads at once: polling must never be what loads the API server. */
+/** Concurrent reads: polling must not load the API server. */
 const CONCURRENCY = 4;
 
 export function createReferencePoller(options: ReferencePollerOptions): ReferencePoller {
@@ -88,7 +88,7 @@ export function createReferencePoller(options: ReferencePollerOptions): Referenc
     const version = await readVersion(client, one.reference, { signal: ended.signal, log });
     if (version !== undefined) {
       one.readAt = clock.monotonic();
-      // The first sight counts as a change: it may be newer than what the dependant read before.
+      // The first read counts as a change: it may be newer than what the dependant read before.
       const changed = one.version !== version;
       one.version = version;
       if (changed) for (const key of one.dependants) options.onChange(key);

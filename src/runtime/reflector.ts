@@ -7,7 +7,7 @@ import { assertNotEarlier } from "./list-age.ts";
 import { later, listAll, type ReflectorOptions, type Watched, watchOnce } from "./list-watch.ts";
 
 /**
- * The reflector's whole memory: what it does next depends on nothing else.
+ * The whole state of the reflector: nothing else decides its next step.
  * `Stream`: a consistent list as the beginning of a watch (sendInitialEvents). `List`: the same in pages, for servers
  * that have no streaming lists. `Watch`: changes since a version.
  */
@@ -19,7 +19,7 @@ export type ReflectorState =
 const SHORT_WATCH_MS = 1_000;
 const HEALTHY_MS = 120_000;
 const BACKOFF = { baseMs: 800, capMs: 30_000, jitter: 1 };
-/** An API server that starts answers 429 with Retry-After: not worth a warning so often in a row. */
+/** A starting API server answers 429 with Retry-After: so many in a row cause no warning. */
 const LOGGED_AFTER = 10;
 const RETRY_JITTER = 0.2;
 
@@ -40,9 +40,20 @@ export async function runReflector<T extends KubeObject>(
   let latest: string | undefined;
   let failures = 0;
   let healthySince = clock.monotonic();
+  let renewal = options.renewal?.();
   while (!signal.aborted) {
     const started = clock.monotonic();
-    const watched: Watched = await step(options, state, latest, signal);
+    // Asked for during the last step, or during the pause after it.
+    if (renewal?.aborted) {
+      state = { phase: state.phase === "Watch" ? state.resync : state.phase };
+      renewal = options.renewal?.();
+    }
+    const ending = renewal === undefined ? signal : AbortSignal.any([signal, renewal]);
+    const watched: Watched = await step(options, state, latest, ending);
+    if (renewal?.aborted && !signal.aborted) {
+      latest = later(latest, watched.resourceVersion);
+      continue;
+    }
     if (isDoubtful(watched.error)) watched.error = await checked(options, watched.error, latest, signal);
     if (signal.aborted) return;
     if (watched.error instanceof RestoredError) return options.onRestored?.(watched.error);
@@ -50,11 +61,11 @@ export async function runReflector<T extends KubeObject>(
     const next = nextState(state, watched);
     const fallsBack = state.phase === "Stream" && next.phase === "List";
     state = next;
-    if (fallsBack) continue; // happens once, and is no failure
+    if (fallsBack) continue; // once, and not a failure
     const lasted = clock.monotonic() - started;
     if (clock.monotonic() - healthySince >= HEALTHY_MS) failures = 0;
     if (watched.error === undefined && (lasted >= SHORT_WATCH_MS || watched.events > 0)) continue;
-    // A long watch whose version has grown too old is no trouble: the next list may come at once.
+    // The version of a long watch can become too old: list again at once.
     if (isGone(watched.error) && lasted >= SHORT_WATCH_MS) continue;
     failures++;
     const { retryAfterMs = 0 } = watched.error instanceof KubeError ? watched.error : {};
@@ -78,6 +89,7 @@ function step<T extends KubeObject>(
   signal: AbortSignal,
 ): Promise<Watched> {
   if (state.phase === "Watch") return watchOnce(options, state.resourceVersion, signal);
+  options.sink.listBegins?.();
   return state.phase === "Stream" ? watchOnce(options, undefined, signal, latest) : listAll(options, latest, signal);
 }
 
@@ -88,8 +100,8 @@ function isDoubtful(error: unknown): boolean {
 }
 
 /**
- * The error of a doubtful watch, or a RestoredError: a list shows the version of the API server. A watch from a later version
- * than this shows nothing, for as long as it takes to get there.
+ * The error of a suspicious watch, or a RestoredError: a list shows the version of the API server. A watch from a later version
+ * than this shows nothing until the API server gets there.
  */
 async function checked<T extends KubeObject>(
   options: ReflectorOptions<T>,
@@ -113,7 +125,7 @@ async function checked<T extends KubeObject>(
 export function nextState(state: ReflectorState, { resourceVersion, error }: Watched): ReflectorState {
   const resync = state.phase === "Watch" ? state.resync : state.phase;
   if (error !== undefined && isTooOld(error)) return { phase: resync };
-  // The server does not know streaming lists: from now on in pages.
+  // The server does not support streaming lists: use pages.
   if (state.phase === "Stream" && resourceVersion === undefined && isRefused(error)) return { phase: "List" };
   if (resourceVersion !== undefined) return { phase: "Watch", resourceVersion, resync };
   return state;

@@ -3,6 +3,8 @@ import type { KubeObject } from "../kube/types.ts";
 
 /** Characters of JSON that a field of a spec may have in memory. */
 const LONGEST_FIELD = 8 * 1024;
+/** Characters of the longest number. */
+const MOST_OF_A_NUMBER = 25;
 /** Marks a shortened spec. No schema has this field, so the API server drops it from a write. */
 const SHORTENED = "mooring.dev/shortened";
 
@@ -30,7 +32,7 @@ export function shortened<T extends KubeObject>(object: T): T {
 function shortenedFields(fields: object, dropped: string[]): object {
   const changed: [string, unknown][] = [];
   for (const [name, value] of Object.entries(fields)) {
-    if (typeof value !== "string" && (typeof value !== "object" || value === null)) continue;
+    if (mostCharacters(value) <= LONGEST_FIELD) continue;
     const json = JSON.stringify(value);
     if (json.length <= LONGEST_FIELD) continue;
     if (typeof value === "object" && !Array.isArray(value)) {
@@ -46,6 +48,26 @@ function shortenedFields(fields: object, dropped: string[]): object {
   }
   return changed.length === 0 ? fields : { ...fields, ...Object.fromEntries(changed) };
 }
+
+/** What the JSON of a value has at most, counted without making it: nearly every field of nearly every spec is short. */
+function mostCharacters(value: unknown): number {
+  // Each character can be escaped as six.
+  if (typeof value === "string") return 2 + 6 * value.length;
+  if (typeof value !== "object" || value === null) return MOST_OF_A_NUMBER;
+  let sum = 2;
+  for (const [name, inner] of Object.entries(value)) sum += 4 + 6 * name.length + mostCharacters(inner);
+  return sum;
+}
+
+/** Marks an object that lacks fields of its status. Copies of the object have the mark too; JSON has none. */
+const PARTIAL = Symbol("partial");
+
+export function markPartial(object: KubeObject): void {
+  Reflect.set(object, PARTIAL, true);
+}
+
+/** Whether the object lacks fields of its spec and its status: nobody may reconcile it, or replace its status by what it has. */
+export const isPartial = (object: KubeObject): boolean => PARTIAL in object;
 
 /** Annotations that the operator reads: its own, and the request of flux. */
 const READ_ANNOTATION = /^(mooring\.dev|reconcile\.fluxcd\.io)\//;

@@ -1,5 +1,5 @@
 /**
- * Cuts work that waits for nothing into slices. Work that only awaits promises never returns to the event loop: while it lasts, no timer
+ * Cuts work that waits for nothing into slices. Work that only awaits promises never returns to the event loop: until it ends, no timer
  * runs, and no probe and no response is handled.
  */
 export type Slices = {

@@ -1,8 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
-import type { Resource } from "../kube/resource.ts";
+import { isSameJSON } from "../base/same-json.ts";
 import { isLaterVersion, type KubeObject, keyOf } from "../kube/types.ts";
-import type { ReflectorOptions } from "./list-watch.ts";
-import { runReflector } from "./reflector.ts";
 
 export type Change<T> =
   | { type: "Added"; object: T; initial: boolean }
@@ -25,20 +22,22 @@ export type Store<T extends KubeObject> = {
   /** One object of a watch event. Returns the change, or undefined when the store had it already. */
   upsert(object: T, initial?: boolean): Change<T> | undefined;
   remove(object: T): Change<T> | undefined;
-  /** The answer to our own write: taken only when the object is still here and older. Returns it as the store keeps objects. */
+  /** The response to a write of this process: stored only if the store has the object in an older version. Returns it as the store keeps objects. */
   observeWrite(object: T): T;
-  /** A consistent list: what is absent from it is gone. Returns the deletions it implies. */
+  /** A consistent list: objects that it lacks are deleted. Returns these deletions. */
   removeAbsent(keys: ReadonlySet<string>): Change<T>[];
 };
 
 /**
- * @param trim drops what nothing needs from an object before it is stored; it changes neither metadata nor what is indexed
- * @param kept the object as it is stored, such as without what is long
+ * @param trim drops unused fields of an object before it is stored; it changes neither metadata nor indexed fields
+ * @param kept the object as it is stored, such as without long fields
+ * @param replaces whether an object replaces another one of the same version, such as one that was stored without some fields
  */
 export function createStore<T extends KubeObject>(
   indexers: Record<string, Indexer<T>> = {},
   trim: (object: T) => void = () => {},
   kept: (object: T) => T = (object) => object,
+  replaces: (next: T, previous: T) => boolean = () => false,
 ): Store<T> {
   const objects = new Map<string, T>();
   const indexes = new Map(Object.entries(indexers).map(([name, indexer]) => [name, createIndex(indexer)]));
@@ -46,7 +45,7 @@ export function createStore<T extends KubeObject>(
   function put(key: string, object: T): void {
     const previous = objects.get(key);
     // An unchanged spec stays the same value in memory: what is computed of a spec is kept with it (`specProblem`).
-    if (isDeepStrictEqual(previous?.spec, object.spec)) object.spec = previous?.spec ?? object.spec;
+    if (previous !== undefined && isSameJSON(previous.spec, object.spec)) object.spec = previous.spec;
     objects.set(key, object);
     for (const index of indexes.values()) index.move(key, previous, object);
   }
@@ -56,6 +55,10 @@ export function createStore<T extends KubeObject>(
     for (const index of indexes.values()) index.move(key, stored, undefined);
     objects.delete(key);
     return { type: "Deleted", object: last };
+  }
+
+  function isMore(next: T, previous: T): boolean {
+    return next.metadata.resourceVersion === previous.metadata.resourceVersion && replaces(next, previous);
   }
 
   function* inIndex(index: string, value: string): Generator<T> {
@@ -80,7 +83,7 @@ export function createStore<T extends KubeObject>(
       const key = keyOf(object);
       const previous = objects.get(key);
       const isSame = previous?.metadata.uid === object.metadata.uid;
-      if (previous !== undefined && isSame && !isNewer(object, previous)) return undefined;
+      if (previous !== undefined && isSame && !isNewer(object, previous) && !isMore(object, previous)) return undefined;
       put(key, object);
       return previous === undefined ? { type: "Added", object, initial } : { type: "Modified", object, previous };
     },
@@ -141,95 +144,9 @@ function isNewer(a: KubeObject, b: KubeObject): boolean {
   return isLaterVersion(a.metadata.resourceVersion, b.metadata.resourceVersion);
 }
 
-export type Informer<T extends KubeObject> = {
-  readonly resource: Resource;
-  readonly store: Store<T>;
-  /** Called for each change, in order; an initial list comes as `Added` with `initial`. */
-  onChange(handler: (change: Change<T>) => void): void;
-  /** Lists and watches until `signal` aborts; resolves once the first lists are complete. */
-  start(signal: AbortSignal): Promise<void>;
-  synced(): boolean;
-  /** Resolves when every watch has ended after the abort. */
-  stopped(): Promise<void>;
-};
-
-export type InformerOptions<T extends KubeObject> = Omit<ReflectorOptions<T>, "namespace" | "sink"> & {
-  /** Watch only these; empty for all. Ignored for cluster-scoped kinds. */
-  namespaces: readonly string[];
-  indexers?: Record<string, Indexer<T>>;
-  /** Drops what nothing needs from an object before it is stored. */
-  trim?: ((object: T) => void) | undefined;
-  /** The object as it is stored. Default: as it is. */
-  kept?: ((object: T) => T) | undefined;
-};
-
-/** A store kept equal to a kind by one reflector a namespace. managedFields never reach the store. */
-export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
-  const { resource } = options;
-  const store = createStore<T>(options.indexers, options.trim, options.kept);
-  const handlers: ((change: Change<T>) => void)[] = [];
-  const namespaces = resource.namespaced && options.namespaces.length > 0 ? options.namespaces : [undefined];
-  const pending = new Set<string | undefined>(namespaces);
-  let runs: Promise<void>[] = [];
-
-  const emit = (change: Change<T> | undefined) => {
-    if (change !== undefined) for (const handler of handlers) handler(change);
-  };
-
-  return {
-    resource,
-    store,
-    onChange: (handler) => void handlers.push(handler),
-    synced: () => pending.size === 0,
-    stopped: async () => void (await Promise.all(runs)),
-    start(signal) {
-      return new Promise((resolve) => {
-        runs = namespaces.map((namespace) =>
-          runReflector<T>(
-            {
-              ...options,
-              namespace,
-              sink: {
-                listed(object) {
-                  emit(store.upsert(compact(object), pending.has(namespace)));
-                  const { uid, resourceVersion } = store.get(keyOf(object))?.metadata ?? {};
-                  return uid === object.metadata.uid ? resourceVersion : undefined;
-                },
-                listEnded: (keys) => {
-                  // Another namespace's objects are not this list's to judge.
-                  const others = new Set(keys);
-                  if (namespace !== undefined) {
-                    const prefix = `${namespace}/`;
-                    for (const object of store.list()) {
-                      const key = `${object.metadata.namespace}/${object.metadata.name}`;
-                      if (!key.startsWith(prefix)) others.add(key);
-                    }
-                  }
-                  for (const change of store.removeAbsent(others)) emit(change);
-                  pending.delete(namespace);
-                  if (pending.size === 0) resolve();
-                },
-                has(metadata) {
-                  const stored = store.get(keyOf({ metadata }))?.metadata;
-                  const isNewer = isLaterVersion(metadata.resourceVersion, stored?.resourceVersion);
-                  return stored?.uid === metadata.uid && !isNewer;
-                },
-                changed: (type, object) =>
-                  emit(type === "DELETED" ? store.remove(compact(object)) : store.upsert(compact(object))),
-              },
-            },
-            signal,
-          ),
-        );
-        void Promise.all(runs).then(() => resolve());
-      });
-    },
-  };
-}
-
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Drops what nothing here reads and what would double the memory of each object. */
+/** Drops fields that nothing reads and that would double the memory of each object. */
 export function compact<T extends KubeObject>(object: T): T {
   delete object.metadata.managedFields;
   if (object.metadata.annotations !== undefined) delete object.metadata.annotations[LAST_APPLIED];

@@ -26,7 +26,7 @@ type AccountLineOptions = {
   stopped: () => boolean;
   /** Tasks that ended before this line. */
   ended: readonly EndedTask[];
-  /** The account is held for its balance, or not any more. */
+  /** The hold for an empty balance began or ended. */
   onBalance: () => void;
 };
 
@@ -34,7 +34,7 @@ type AccountLineOptions = {
 const MAX_UNSENT = 16;
 /** Most requests that are under way; each holds its text and a connection. */
 const MAX_UNDER_WAY = 256;
-/** A waiting job asks once a minute; one that has not asked for longer is not there any more. */
+/** A waiting job asks once a minute; one that has not asked for longer is forgotten. */
 const FORGOTTEN_MS = 150_000;
 /** Most jobs that are woken each second to show a new reason. */
 const WAKE_AT_ONCE = 64;
@@ -65,7 +65,7 @@ export function createAccountLine(options: AccountLineOptions) {
   });
   /** What the budget left at the last reading. */
   let left: Money | undefined;
-  /** The hold that the waiting jobs were told of last. */
+  /** The hold that waiting jobs show. */
   let told = "";
   /** When an endpoint had to wait for the budget, monotonic ms. It asks again once a minute. */
   let refusedAt = Number.NEGATIVE_INFINITY;
@@ -117,7 +117,7 @@ export function createAccountLine(options: AccountLineOptions) {
     admitNext();
   }
 
-  /** Admits what may go now. When the hold is another one than before, the waiting jobs ask again and show it. */
+  /** Admits jobs. When the hold has changed, wakes the waiting jobs, which ask again and show it. */
   function recheck(): void {
     admitNext();
     const held = hold();
@@ -164,7 +164,7 @@ export function createAccountLine(options: AccountLineOptions) {
       if (places.stageOf(uid) === "InFlight") release(uid, "Seen");
     },
     release,
-    /** The service refused a paid request for the balance, or took one. */
+    /** The service refused a paid request because of the balance, or accepted one. */
     balance,
     exhausted(): SpendingRefusal | undefined {
       const unpaid = balance.message();
@@ -194,6 +194,11 @@ export function createAccountLine(options: AccountLineOptions) {
       return queue.size() === 0 || reason === "ConcurrencyLimited" || reason === "RateLimited" ? "None" : "Waiting";
     },
     waiting: () => queue.size(),
+    /** Nobody is woken any more. */
+    end(): void {
+      balance.end();
+      tell([]);
+    },
   };
 }
 
@@ -203,7 +208,7 @@ function concurrencyHold(places: Places, { maxTasks }: Allowance): Hold | undefi
   return { reason: "ConcurrencyLimited", message };
 }
 
-/** As many requests are on their way as the account's rate limit or this process can take. */
+/** Whether as many requests have begun as the account's rate limit or this process can take. */
 function fullnessHold(places: Places): Hold | undefined {
   const unsent = places.count("Admitted") + places.count("Unsent");
   if (unsent >= MAX_UNSENT) return TURN;

@@ -38,13 +38,13 @@ export type SpendingAdmission = {
   request(account: string, work: Work, wake: () => void): Admission;
   /** Gives back the position in the queue, or a place whose request has not begun. Other places stay. */
   withdraw(uid: string): void;
-  /** The job's request is on its way; it waits for the rate limit. */
+  /** The request of the job has begun; it waits for the rate limit. */
   began(uid: string): void;
   /** The request waits until its artifact is open, and not for the rate limit. `began` ends this. */
   opening(uid: string): void;
   /** The first byte of the request leaves. */
   sent(uid: string): void;
-  /** The job's status shows a task in flight: the place is the task's, whatever is allowed. */
+  /** The job's status shows a task in flight, which keeps the place even above the limit. */
   running(account: string, work: Work): void;
   /**
    * The job's status shows no task in flight: gives back a place that a task has left, because the response to the status write
@@ -60,26 +60,28 @@ export type SpendingAdmission = {
   exhausted(account: string): SpendingRefusal | undefined;
   /** The service refused a paid request because the balance is empty: the account's paid work waits (balance-hold.ts). */
   unpaid(account: string, message: string): void;
-  /** The service took a paid request: the balance is not empty. */
+  /** The service accepted a paid request: the balance is not empty. */
   paid(account: string): void;
   /** Why the account's paid work waits for its balance; undefined: it does not. */
   balance(account: string): string | undefined;
   /**
-   * Such a request is on its way: it reserves `budget.reservePerTask`, if that is set, until a charge shows. Call the result
+   * Such a request begins: it reserves `budget.reservePerTask`, if that is set, until a charge shows. Call the result
    * when the request had no effect.
    */
   spend(account: string, operation: Operation): () => void;
   /** The ended tasks that reserve their cost, for a process that continues. undefined: no task has ended since the start. */
   unbilled(account: string): Unbilled | undefined;
-  /** The account's money was read. `readings`: every book that the budget counts, as it was read last. */
+  /** The account's bills or budgets were read. `readings`: the last read of every book that the budget counts. */
   moneyRead(account: string, readings: readonly BookReading[]): void;
-  /** The account's allowance may have changed: admits what may go now, and wakes waiting jobs to show a new reason. */
+  /** The account's allowance may have changed: admits jobs, and wakes waiting ones to show a new reason. */
   recheck(account: string): void;
-  /** How soon another reading of the money helps: tasks have ended since the last one, or jobs wait for the budget. */
+  /** How soon another read of the bills helps: tasks have ended since the last one, or jobs wait for the budget. */
   urgency(account: string): "Settling" | "Waiting" | "None";
   /** How many jobs wait. */
   waiting(account: string): number;
-  /** From now on no job is admitted. */
+  /** This process does not serve the account any more, and has no request under way for it. */
+  forget(account: string): void;
+  /** Ends admission: no job is admitted any more. */
   stop(): void;
 };
 
@@ -124,7 +126,7 @@ export function createSpendingAdmission({
     return undefined;
   }
 
-  /** The line of the job's account. What the job has at another account goes. */
+  /** The line of the job's account. Releases a place or position at another account. */
   function lineFor(account: string, uid: string): AccountLine {
     const line = lineOf(account);
     const former = lineWith(uid);
@@ -158,6 +160,10 @@ export function createSpendingAdmission({
     recheck: (account) => lines.get(account)?.recheck(),
     urgency: (account) => lineOf(account).urgency(),
     waiting: (account) => lineOf(account).waiting(),
+    forget(account) {
+      lines.get(account)?.end();
+      lines.delete(account);
+    },
     stop() {
       stopped = true;
     },

@@ -2,9 +2,9 @@ import type { Money } from "../base/money.ts";
 
 /** What the budget of an account leaves for new paid work. */
 export type BudgetState =
-  /** It is not read yet, cannot be read, or does not name the key that counts. */
+  /** The budget is not read yet, cannot be read, or does not show the key. */
   | { kind: "Unknown"; message: string }
-  /** Nothing limits what may be spent. */
+  /** No limit. */
   | { kind: "Unlimited"; message: string }
   /** `headroom`: what may be spent until the budget is exceeded; 0 or less when it is exceeded. */
   | { kind: "Limited"; headroom: Money; message: string };

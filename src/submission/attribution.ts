@@ -20,7 +20,7 @@ export type Ended = {
   /** ms since the epoch. */
   time: number;
   lenient: boolean;
-  /** What was attributed to it, by book. */
+  /** The amount that was attributed to it, by book. */
   shown: Map<string, Money>;
 };
 
@@ -39,7 +39,7 @@ export function advance(inFlight: TaskCounts, left: Money, costOf: CostOf): Mone
   return left < most ? left : most;
 }
 
-/** Shows an amount at the tasks. Returns what is left of it. */
+/** Attributes an amount to the tasks. Returns the rest. */
 export function show(tasks: readonly Ended[], book: string, rise: Money, costOf: CostOf): Money {
   const add = (task: Ended, amount: Money) => task.shown.set(book, (task.shown.get(book) ?? 0n) + amount);
   let left = rise;

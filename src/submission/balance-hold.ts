@@ -5,20 +5,22 @@ import type { Clock } from "../base/clock.ts";
  * request at a time tries again, after pauses that grow from one minute to half an hour. A success ends the hold.
  */
 export type BalanceHold = {
-  /** What holds paid work now; undefined: nothing, or the next request may try. */
+  /** Why paid work waits now; undefined: it does not, or the next request may try. */
   message(): string | undefined;
-  /** The same, also while a request may try. */
+  /** The same, even while a request may try. */
   reason(): string | undefined;
-  /** A request that tries is on its way. */
+  /** A request tries now. */
   tries(uid: string): void;
   /** The service refused a request for the balance. Those that were sent before the hold do not lengthen it. */
   refused(message: string): void;
-  /** The service took a paid request. */
+  /** The service accepted a paid request. */
   accepted(): void;
-  /** The request of the job has ended, whatever came of it. */
+  /** The request of the job has ended, with any outcome. */
   ended(uid: string): void;
-  /** More money is there: a request may try at once. */
+  /** The balance rose: a request may try at once. */
   retry(): void;
+  /** `onChange` is not called any more. */
+  end(): void;
 };
 
 type EmptyBalance = { message: string; pauseMs: number; until: number; trying: string | undefined };
@@ -65,5 +67,6 @@ export function createBalanceHold(clock: Clock, onChange: () => void): BalanceHo
       if (hold === undefined || hold.trying !== undefined) return;
       wait({ ...hold, until: clock.monotonic() });
     },
+    end: () => cancel?.(),
   };
 }

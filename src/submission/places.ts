@@ -13,7 +13,7 @@ export type Places = {
   admit(uid: string, operation: Operation, askedAt: number): void;
   /** The place of a job whose status shows a task. */
   running(uid: string, operation: Operation): void;
-  /** Moves the place on; without a place nothing happens. */
+  /** Moves the place to the next stage; without a place nothing happens. */
   advance(uid: string, stage: Stage): void;
   /** The place that the job had; undefined: none. */
   remove(uid: string): { operation: Operation; stage: Stage } | undefined;

@@ -33,17 +33,17 @@ export type SubmissionRecord = {
 /** A record whose outcome the object does not show yet. `account`: absent when the status lost it. */
 export type OpenSubmission = Omit<SubmissionRecord, "account"> & { account?: RequestAccount | undefined };
 
-/** What the status of an object shows of its last request. */
+/** The last request as the status of an object shows it. */
 export type ShownSubmission =
   | { id: string; attempt: number; state: "Intended" | "Accepted" | "NotSent" | "Refused" | "Unknown" }
   | undefined;
 
-/** The object does not want the request any more that was decided on, or wants another one. Nothing is sent. */
+/** The object no longer wants this request, or wants another one. Nothing is sent. */
 export class UnwantedRequestError extends Error {
   override readonly name = "UnwantedRequestError";
 }
 
-/** What the status shows of a request from then on. `now`: ms since the epoch. */
+/** The submission that the status shows after an outcome. `now`: ms since the epoch. */
 export function submissionOf<State extends string>(
   { id, specHash, attempt }: Pick<SubmissionRecord, "id" | "specHash" | "attempt">,
   state: State,

@@ -18,7 +18,7 @@ import {
 const ADVICE = "raise the budget, or set spec.budget.action of the account to Warn";
 
 /**
- * A task that ended. `agoMs`: how long ago; default 0. `lenient`: it holds nobody up while its cost is not known, as a task
+ * A task that ended. `agoMs`: how long ago; default 0. `lenient`: it delays no other task while its cost is not known, as a task
  * of an earlier process, which may have seen its charge, or a change of an endpoint.
  */
 export type EndedTask = { operation: Operation; end: TaskEnd; agoMs?: number; lenient?: boolean };
@@ -64,7 +64,7 @@ export type Reservations = {
   spend(operation: Operation): () => void;
   /** Why the budget holds back an endpoint that gets workers: nothing is left, or less than `reserve`. */
   exhausted(inFlight: TaskCounts, allowance: Allowance): BudgetRefusal | undefined;
-  /** The account's money was read. `readings`: every book that the budget counts. */
+  /** The account's bills or budgets were read. `readings`: every book that the budget counts. */
   moneyRead(readings: readonly BookReading[], inFlight: TaskCounts, allowance: Allowance): void;
   /** Whether a charge is expected soon: a task ended less than a minute ago. */
   settling(): boolean;
@@ -74,7 +74,7 @@ export type Reservations = {
 
 /** Default of `billing.settleTime`. */
 const SETTLE_MS = 24 * 3_600_000;
-/** How much later an end counts that nobody saw. */
+/** How much later an unobserved end counts. */
 export const UNSEEN_MS: Record<TaskEnd, number> = { Seen: 0, Unseen: 15 * 60_000 };
 /** A charge usually shows in this time. */
 const USUAL_MS = 60_000;
@@ -201,7 +201,7 @@ export function createReservations(clock: Clock): Reservations {
   };
 }
 
-/** Of a budget that is limited: whether anything is left at all. */
+/** Whether a limited budget has anything left. */
 function refusalOf(budget: Exclude<BudgetState, { kind: "Unlimited" }>): BudgetRefusal | undefined {
   if (budget.kind === "Unknown") return { reason: "BudgetUnknown", message: budget.message };
   return budget.headroom > 0n ? undefined : { reason: "BudgetExceeded", message: `${budget.message}: ${ADVICE}` };

@@ -27,8 +27,8 @@ const BACKOFF = { baseMs: 50, capMs: 5_000, jitter: 0.5 };
 
 /**
  * Writes the record of a request to its object. Resolves when the API server has shown that the object has the whole record. A write
- * without a clear response is repeated until one is clear: a repeated write that was applied before is refused for its version (409), and
- * a consistent read tells.
+ * without a clear response is repeated until one is clear: a repeated write that was applied before is refused because of its version (409), and
+ * a consistent read shows the record.
  * @throws UnwantedRequestError | KubeError 409 when the object is gone, or has changed so that the record may not be written
  * @throws Error when the record is not written; when it is not known whether it is, only the signal's reason
  */
@@ -89,7 +89,7 @@ function hasRecord<T extends KubeObject>({ shown }: RecordedObject<T>, object: T
   return object.metadata.uid === record.uid && id === record.id && sender === record.sender;
 }
 
-/** The API server may have stored it. */
+/** Whether the API server may have stored the record. */
 function isUnclear({ status }: KubeError): boolean {
   return status === 0 || status === 408 || status === 429 || status >= 500;
 }

@@ -31,7 +31,7 @@ import { type RecordedObject, type StoreRecordDeps, storeRecord } from "./store-
  * - `NotSent`: no byte left. The error is that of a check, of the write, of the signal, or a `ServiceError` with delivery
  *   `NotSent`. The request can be sent again.
  * - `Refused`: the service's response proves that nothing happened.
- * - `Unusable`: the service accepted the request, and what it answered cannot be used. It is never sent again without a user's
+ * - `Unusable`: the service accepted the request, and its response cannot be used. It is never sent again without a user's
  *   decision.
  * - `Unknown`: the request can have taken effect. Look for its effect, or ask the user, before another request is sent.
  */
@@ -119,7 +119,7 @@ export type SubmitOnceRequest<T extends KubeObject, V> = Pick<
   send(options: { [K in "signal" | "commit" | "beforeSend"]: NonNullable<SendOptions[K]> }): Promise<V>;
   /** Called right before the first byte leaves. */
   onSent?(): void;
-  /** Longest time between the begin of the write and the first byte, ms. Default: no limit. */
+  /** Longest time between the start of the write and the first byte, ms. Default: no limit. */
   maxStoreMs?: number;
   signal: AbortSignal;
 };
@@ -133,7 +133,7 @@ export type SubmitOnceResult<T> = { record: SubmissionRecord } & (
   | { kind: "Unknown"; error: unknown }
 );
 
-/** The service accepted the request (2xx), and what it sent cannot be used or kept. Default message: that of the cause. */
+/** The service accepted the request (2xx), and its response cannot be used or stored. Default message: that of the cause. */
 export class AcceptedError extends Error {
   override readonly name: string = "AcceptedError";
   constructor(cause: unknown, message = cause instanceof Error ? cause.message : String(cause)) {

@@ -125,7 +125,7 @@ function attemptsOf(job: TracedJob, root: Span, intervals: readonly Interval[]):
   return attempts;
 }
 
-/** What became of an attempt. `next`: what follows its last interval. */
+/** The outcome of an attempt. `next`: what follows its last interval. */
 function attemptOutcome(last: Interval, next: Interval | undefined, root: Span): string {
   if (next === undefined) return String(root.attributes["mooring.outcome"]);
   if (next.phase === "Storing") return "Succeeded";

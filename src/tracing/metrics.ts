@@ -1,6 +1,6 @@
 import { Counter, type Registry } from "prom-client";
 
-/** What became of spans. `dropped`: the queue was full, because the collector is too slow or does not answer. */
+/** Outcomes of spans. `dropped`: the queue was full, because the collector is too slow or does not answer. */
 export type SpanResult = "sent" | "failed" | "dropped";
 export type SpanCounter = Counter<"result">;
 

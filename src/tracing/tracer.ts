@@ -13,14 +13,14 @@ import type { EndedTrace, TraceSource } from "./trace-source.ts";
  *
  * # Guarantees
  * - A trace is exported when this process writes the status that ends it. The process remembers nothing else: the object has all times.
- * - A process that ends between that write and the export loses no trace if it starts again within `REPEAT_MS`: the traces that ended in that
- *   time before the start are exported again, with the same IDs.
+ * - A process that ends between that write and the export loses no trace if its accounts are served again within `REPEAT_MS`: the traces that
+ *   ended in that time before the first list of their new server are exported again, with the same IDs.
  * - Nothing here waits or throws.
  */
 export type Tracer = {
   /** The status was written. */
   written<T extends KubeObject>(source: TraceSource<T>, before: T, after: T): void;
-  /** The object is in the first list after the start. */
+  /** The object is in the first list that this process has of its account's objects. */
   listed<T extends KubeObject>(source: TraceSource<T>, object: T): void;
   /** The object is gone. */
   deleted<T extends KubeObject>(source: TraceSource<T>, object: T): void;

@@ -1,18 +1,28 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The page's files, which the build puts beside the bundle. */
-export type Assets = { script: Buffer; style: Buffer; icon: Buffer };
+/** The page's files by name, which the build puts beside the bundle. */
+export type Assets = ReadonlyMap<string, { type: string; body: Buffer }>;
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
 
 const FOLDER = new URL("./ui/", import.meta.url);
 
 /** @throws Error of one line when this is not a build */
 export async function readAssets(): Promise<Assets> {
-  const read = (name: string) => readFile(new URL(name, FOLDER));
   try {
-    const [script, style, icon] = await Promise.all([read("app.js"), read("style.css"), read("icon.svg")]);
-    return { script, style, icon };
+    const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES);
+    const files = names.map(async (name) => {
+      const body = await readFile(new URL(name, FOLDER));
+      return [name, { type: TYPES[extname(name)] ?? "", body }] as const;
+    });
+    return new Map(await Promise.all(files));
   } catch (error) {
     const folder = fileURLToPath(FOLDER);
     throw new Error(`${folder} does not have the files of the web page: run npm run build, and use dist/mooring.mjs`, {
@@ -28,7 +38,8 @@ export function indexPage(): { html: string; policy: string } {
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
-    "img-src 'self'",
+    // The design system draws marks of checkboxes and selects as data.
+    "img-src 'self' data:",
     "media-src 'self' blob:",
     "connect-src 'self'",
     "base-uri 'none'",

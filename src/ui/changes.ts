@@ -5,7 +5,7 @@ import type { ChangeMessage, SessionState } from "./view-types.ts";
 
 /** Changes are collected for so long, ms: a burst is one message. */
 const COLLECT_MS = 250;
-/** How often a message comes at least, ms: without one for longer, the page knows that the connection is broken. */
+/** Longest time between two messages, ms: after a longer silence, the page knows that the connection is broken. */
 const PING_MS = 10_000;
 /** Keys that a message names; more changes are named by their kinds only. */
 const MAX_KEYS = 100;
@@ -15,7 +15,7 @@ const MAX_BACKLOG = 1024 * 1024;
 export type ChangeStream = { session: ClusterSession; state(): SessionState; clock: Clock };
 
 /**
- * Sends Server-Sent Events until the reader is gone: `state` first and when it changes, `change` after changes of objects,
+ * Sends Server-Sent Events until the reader disconnects: `state` first and when it changes, `change` after changes of objects,
  * and `ping`. The page reads again what it shows, so a lost message costs nothing but time.
  */
 export function streamChanges(response: ServerResponse, { session, state, clock }: ChangeStream): void {

@@ -5,7 +5,8 @@ import type { KubeClient, KubeRequest } from "../kube/client.ts";
 import { isForbidden, isNotFound, KubeError } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
-import { createInformer, type Informer } from "../runtime/store.ts";
+import { createInformer, type Informer } from "../runtime/informer.ts";
+import type { ListEntry } from "./list-query.ts";
 import { rowOf } from "./row.ts";
 import type { UiObject } from "./ui-object.ts";
 import type { KindState, ObjectRow } from "./view-types.ts";
@@ -19,7 +20,7 @@ export type ObjectName = { kind: string; namespace: string; name: string };
 /** The cluster as one user sees it, kept up to date by watches with the user's own permissions. */
 export type ClusterSession = {
   readonly client: KubeClient;
-  rows(): Iterable<ObjectRow>;
+  entries(): Iterable<ListEntry>;
   find(key: ObjectName): Found | undefined;
   objects(kind: string): UiObject[];
   kinds(): KindState[];
@@ -86,12 +87,12 @@ export function createClusterSession(options: ClusterSessionOptions): ClusterSes
 
   return {
     client,
-    *rows() {
+    *entries() {
       for (const { resource, running } of watches) {
         for (const object of running?.informer.store.list() ?? []) {
           const row = rows.get(object) ?? rowOf(resource.kind, object);
           rows.set(object, row);
-          yield row;
+          yield { row, object };
         }
       }
     },

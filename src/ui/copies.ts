@@ -28,7 +28,8 @@ export type OpenedCopy =
 const UNSATISFIABLE = new RequestError(416, "The range begins after the end of the result");
 
 /**
- * Opens the copy of a result. The place comes from the object and its ArtifactStore, not from the status. The credentials of a bucket are
+ * Opens the copy of a result. The place comes from the object and its ArtifactStore; only the key of a reused result, which another job
+ * stored, comes from the status. The credentials of a bucket are
  * read with the permissions of the user, for this request alone, and stay in this process.
  * @throws ArtifactError when the store fails; RequestError 416
  */
@@ -46,7 +47,8 @@ export async function openCopy(
   if (store === undefined) {
     return unreadable(404, `ArtifactStore ${namespace}/${storeRef.name} does not exist, or you may not see it`);
   }
-  const key = artifactKey({ prefix, namespace, kind: found.resource.kind, name, uid, index, type: result.type ?? "" });
+  const made = artifactKey({ prefix, namespace, kind: found.resource.kind, name, uid, index, type: result.type ?? "" });
+  const key = found.object.status?.reused?.keys[index] ?? made;
   const { volume, s3 } = store.spec;
   if (s3 !== undefined) return openObject({ store, s3, session, lookup: options.storeLookup }, { key, range, signal });
   if (volume === undefined || options.artifactRoot === undefined) {

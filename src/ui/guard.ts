@@ -24,7 +24,7 @@ const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
 const SAFE_METHODS = ["GET", "HEAD"];
 
 /** Paths that hold no data: the page's own files, and the probe. */
-const OPEN_PATHS = /^\/(?:app\.js|style\.css|icon\.svg|healthz)?$/;
+const OPEN_PATHS = /^\/(?:[\w.-]+\.(?:js|css|svg)|healthz)?$/;
 /** What a browser opens without a header: only these paths have tickets. */
 const TICKET_PATHS = /^\/(?:media\/|api\/changes$)/;
 const ticketSchema = z.object({ path: z.string().max(1_000) });

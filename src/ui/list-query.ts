@@ -1,9 +1,13 @@
 import * as z from "zod";
-import { ENDPOINT_KIND, JOB_KINDS } from "./row.ts";
+import { ENDPOINT_KIND, JOB_KINDS, textOf } from "./row.ts";
+import type { UiObject } from "./ui-object.ts";
 import type { ListView, ObjectRow, RowPage } from "./view-types.ts";
 
-/** Most rows of one page. */
-export const MAX_PAGE_SIZE = 200;
+/** Most rows of one response. */
+const MAX_ROWS = 200;
+
+/** A row with the object that it shows. */
+export type ListEntry = { row: ObjectRow; object: UiObject };
 
 const sortKeys = [
   "attention",
@@ -15,25 +19,27 @@ const sortKeys = [
   "created",
   "progress",
   "workers",
+  "cost",
+  "drift",
 ] as const;
 
 /** The query of a list: every value has a default, and a value out of range is an error. */
 export const listQuerySchema = z.object({
-  view: z.enum(["endpoints", "jobs", "inbox", "all"]).default("all"),
+  view: z.enum(["endpoints", "jobs", "attention", "all"]).default("all"),
   namespace: z.string().max(253).default(""),
   state: z.string().max(64).default(""),
   search: z.string().max(253).default(""),
   sort: z.enum(sortKeys).default("attention"),
   order: z.enum(["asc", "desc"]).default("asc"),
-  page: z.coerce.number().int().min(1).max(1_000_000).default(1),
-  pageSize: z.coerce.number().int().min(1).max(MAX_PAGE_SIZE).default(50),
+  offset: z.coerce.number().int().min(0).max(10_000_000).default(0),
+  limit: z.coerce.number().int().min(1).max(MAX_ROWS).default(50),
 });
 export type ListQuery = z.output<typeof listQuerySchema>;
 
 const VIEWS: Record<ListView, (row: ObjectRow) => boolean> = {
   endpoints: ({ kind }) => kind === ENDPOINT_KIND,
   jobs: ({ kind }) => JOB_KINDS.includes(kind),
-  inbox: ({ needsUser }) => needsUser,
+  attention: ({ needsUser }) => needsUser,
   all: () => true,
 };
 
@@ -45,7 +51,8 @@ const byText =
     compareTexts(a[key], b[key]);
 /** All times are RFC 3339 in UTC to the second: their order is that of the texts. */
 const COMPARISONS: Record<ListQuery["sort"], Comparison> = {
-  attention: (a, b) => Number(b.needsUser) - Number(a.needsUser),
+  // What needs a person, then what is new.
+  attention: (a, b) => Number(b.needsUser) - Number(a.needsUser) || compareTexts(b.created, a.created),
   namespace: byText("namespace"),
   name: byText("name"),
   kind: byText("kind"),
@@ -54,40 +61,59 @@ const COMPARISONS: Record<ListQuery["sort"], Comparison> = {
   created: (a, b) => compareTexts(a.created, b.created),
   progress: (a, b) => (a.job?.progressPercent ?? -1) - (b.job?.progressPercent ?? -1),
   workers: (a, b) => (a.endpoint?.workers.ready ?? -1) - (b.endpoint?.workers.ready ?? -1),
+  drift: (a, b) => (a.endpoint?.drift ?? -1) - (b.endpoint?.drift ?? -1),
+  cost: (a, b) => Number(a.cost ?? -1) - Number(b.cost ?? -1),
 };
 
-/** A page of the rows that match. Pure. Equal rows are in the order of namespace, kind and name. */
-export function selectRows(all: Iterable<ObjectRow>, query: ListQuery): Omit<RowPage, "synced"> {
-  const { view, namespace, state, pageSize } = query;
-  const search = query.search.toLowerCase();
+/** A part of the rows that match. Pure. Equal rows are in the order of namespace, kind and name. */
+export function selectRows(all: Iterable<ListEntry>, query: ListQuery): Omit<RowPage, "synced"> {
+  const { view, namespace, state, limit } = query;
+  const words = query.search.toLowerCase().split(/\s+/);
   const namespaces = new Set<string>();
   const states: Record<string, number> = {};
   const rows: ObjectRow[] = [];
-  for (const row of all) {
+  for (const entry of all) {
+    const { row } = entry;
     if (!VIEWS[view](row)) continue;
     if (row.namespace !== "") namespaces.add(row.namespace);
     if (namespace !== "" && row.namespace !== namespace) continue;
-    if (search !== "" && !matches(row, search)) continue;
+    if (query.search !== "" && !matches(entry, words)) continue;
     states[row.state] = (states[row.state] ?? 0) + 1;
     if (state === "" || row.state === state) rows.push(row);
   }
   const compare = COMPARISONS[query.sort];
   const sign = query.order === "desc" ? -1 : 1;
   rows.sort((a, b) => sign * compare(a, b) || compareNames(a, b));
-  // After a deletion the asked page may no longer exist: the last one does.
-  const page = Math.min(query.page, Math.max(1, Math.ceil(rows.length / pageSize)));
+  // After a deletion the asked part may no longer exist: the last one does.
+  const offset = Math.max(0, Math.min(query.offset, rows.length - limit));
   return {
-    rows: rows.slice((page - 1) * pageSize, page * pageSize),
+    rows: rows.slice(offset, offset + limit),
     total: rows.length,
-    page,
-    pageSize,
+    offset,
     states,
     namespaces: [...namespaces].sort(compareTexts),
   };
 }
 
-function matches({ namespace, kind, name, state, reason, message }: ObjectRow, search: string): boolean {
-  return [name, namespace, kind, state, reason, message].some((text) => text.toLowerCase().includes(search));
+/** Every word is in the row, the text or prompt, or a label as `key=value`. */
+function matches({ row, object }: ListEntry, words: readonly string[]): boolean {
+  const { namespace, kind, name, state, reason, message, about, job } = row;
+  const labels = Object.entries(object.metadata.labels ?? {}).map((label) => label.join("="));
+  const texts = [
+    name,
+    namespace,
+    kind,
+    state,
+    reason,
+    message,
+    about,
+    job?.voice,
+    job?.model,
+    textOf(object),
+    ...labels,
+  ];
+  const searched = texts.join("\n").toLowerCase();
+  return words.every((word) => searched.includes(word));
 }
 
 const compareNames: Comparison = (a, b) =>

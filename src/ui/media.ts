@@ -54,7 +54,7 @@ export function createMediaOpener(options: MediaOptions): MediaOpener {
         offset: asked.start,
         signal,
       }).catch((error: unknown) => {
-        // Why the copy cannot be read is what the user can do something about.
+        // The user can do something about a copy that cannot be read.
         throw copy.kind === "Unreadable" && error instanceof ArtifactError ? copy.why : error;
       });
       return { contentType, ...(await partOfSource(source, asked)) };

@@ -3,9 +3,10 @@ import { ZodError } from "zod";
 import { plainText } from "../base/sanitizer.ts";
 import { KubeError } from "../kube/errors.ts";
 import { addGuard } from "./guard.ts";
+import { problemsOf } from "./manifest.ts";
 import type { UiOptions } from "./options.ts";
 import { RequestError } from "./request-error.ts";
-import { addMediaRoute } from "./routes/media.ts";
+import { addMediaRoute, addResultUrlRoute } from "./routes/media.ts";
 import { addPageRoutes } from "./routes/page.ts";
 import { addReadRoutes } from "./routes/read.ts";
 import { addWriteRoutes } from "./routes/write.ts";
@@ -25,13 +26,17 @@ export async function serveUi(options: UiOptions, listen: { host: string; port: 
   addGuard(app, options);
   app.setErrorHandler((error: Error & { statusCode?: number }, _, reply) => {
     const { status, message } = shownError(error);
-    return reply.code(status).send({ error: plainText(message, ERROR_LENGTH) });
+    const problems = error instanceof KubeError ? problemsOf(error) : [];
+    return reply
+      .code(status)
+      .send({ error: plainText(message, ERROR_LENGTH), ...(problems.length > 0 ? { problems } : {}) });
   });
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ error: "There is no such page" }));
   addPageRoutes(app, options.assets);
   addReadRoutes(app, options);
   addWriteRoutes(app, options);
   addMediaRoute(app, options);
+  addResultUrlRoute(app, options);
   const close = async () => {
     await app.close();
     await options.sessions.close();

@@ -102,12 +102,12 @@ test("kubectl apply -f examples/ works at once", async () => {
 
 test("an upgrade with another replica changes nothing at the service", async () => {
   const before = (await release.audit("createEndpoint")).length;
-  await release.install("--set", `${VALUES},replicas=2,logLevel=debug`);
+  await release.install("--set", `${VALUES},replicaCount=2,logLevel=debug`);
   await release.kubectl("-n", SYSTEM, "rollout", "status", `deployment/${RELEASE}`, "--timeout=120s");
-  await until("the new pods lead", async () => {
+  await until("a new pod serves the account", async () => {
     const pods = await release.list("pods", "-n", SYSTEM, "-l", "app.kubernetes.io/component=operator");
-    const leader = await release.leader();
-    return pods.length === 2 && pods.some(({ metadata }) => metadata.name === leader);
+    const server = await release.server();
+    return pods.length === 2 && pods.some(({ metadata }) => metadata.name === server);
   });
   await release.kubectl("-n", SYSTEM, "get", "poddisruptionbudget", RELEASE);
   await ready();
@@ -137,13 +137,13 @@ test("a rotated key is taken from the Secret without a restart", async () => {
   figures.push(`account Ready after the Secret changed: ${seconds(start)} s`);
 });
 
-test("a leader that dies during 100 submissions submits nothing twice", async () => {
+test("a pod that dies during 100 submissions submits nothing twice", async () => {
   const names = Array.from({ length: 100 }, (_, index) => `paid-${index}`);
   const jobs = names.map((name) => {
     const job = manifest("hd", { text: `Only once: ${name}.` }, name);
     return { ...job, metadata: { ...job.metadata, labels: { e2e: "paid" } } };
   });
-  const leader = await release.leader();
+  const server = await release.server();
   await release.kubectlWith(
     JSON.stringify({ apiVersion: "v1", kind: "List", items: jobs }),
     "-n",
@@ -155,9 +155,9 @@ test("a leader that dies during 100 submissions submits nothing twice", async ()
   const submitted = async () =>
     (await release.audit("submitSpeech")).filter(({ body }) => body?.text?.startsWith("Only once"));
   await until("some are submitted", async () => (await submitted()).length >= 5);
-  await release.kubectl("-n", SYSTEM, "delete", "pod", leader ?? "", "--grace-period=0", "--force", "--wait=false");
+  await release.kubectl("-n", SYSTEM, "delete", "pod", server ?? "", "--grace-period=0", "--force", "--wait=false");
   const start = performance.now();
-  await until("the other replica leads", async () => ![undefined, leader].includes(await release.leader()));
+  await until("another pod serves the account", async () => ![undefined, server].includes(await release.server()));
   figures.push(`takeover: ${seconds(start)} s`);
   const phases = async () =>
     (await release.list("speechjobs", "-n", TEAM, "-l", "e2e=paid")).map(({ status }) => status?.phase);
@@ -170,7 +170,7 @@ test("a leader that dies during 100 submissions submits nothing twice", async ()
   expect(texts.length).toBe(new Set(texts).size);
   const halted = (await phases()).filter((phase) => phase === "Halted").length;
   figures.push(
-    `leader killed during 100 submissions: ${texts.length} submitted, ${texts.length - new Set(texts).size} twice, ${halted} halted`,
+    `pod killed during 100 submissions: ${texts.length} submitted, ${texts.length - new Set(texts).size} twice, ${halted} halted`,
   );
   expect(texts.length + halted).toBeGreaterThanOrEqual(100);
 });
@@ -193,7 +193,7 @@ test("an operator that goes without an uninstall strands nothing after mooring c
   await release.kubectl("-n", SYSTEM, "delete", "pods", "-l", "app.kubernetes.io/component=operator", ...now);
   await release.kubectl("-n", TEAM, "delete", "gpuendpoint", "late", "--wait=false");
   expect(await release.list("gpuendpoints", "-n", TEAM)).toHaveLength(1);
-  const printed = await release.mooring("cleanup", "--leader-election-namespace", SYSTEM);
+  const printed = await release.mooring("cleanup", "--operator-namespace", SYSTEM);
   expect(printed).toContain(`GpuEndpoint ${TEAM}/late: finalizer taken off, its deletion goes on`);
   await release.kubectl("delete", "namespace", TEAM, "--timeout=60s");
 });

@@ -34,11 +34,12 @@ export function releaseIn({ kubeconfig, release, commands, version }: Prepared, 
       helm("upgrade", "--install", RELEASE, chart, "--wait", "--timeout=5m", ...settings),
     mooring: (...args: string[]) =>
       runProgram(join(commands, "bin/mooring"), args, { env: { ...process.env, KUBECONFIG: kubeconfig } }),
-    /** The pod whose operator holds the lease; undefined while nobody does. */
-    async leader(): Promise<string | undefined> {
-      const path = "jsonpath={.spec.holderIdentity}";
-      const holder = await kubectl("-n", namespace, "get", "lease", "mooring-operator", "-o", path);
-      return holder === "" ? undefined : holder.split("_")[0];
+    /** The pod that serves ClusterAccount `default`; undefined while none does. A process has the name of its pod and a random part. */
+    async server(): Promise<string | undefined> {
+      const path = "jsonpath={.status.server}";
+      const text = await kubectl("get", "clusteraccount", "default", "-o", path);
+      const { lease = "", released } = JSON.parse(text || "{}") as { lease?: string; released?: string };
+      return released === undefined && lease !== "" ? lease.replace(/-[^-]+$/, "") : undefined;
     },
     /** What the simulator was asked. */
     audit: async (operation: string): Promise<AuditEntry[]> =>

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { createKubeClient } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import { configMapResource, namespaceResource } from "../../src/kube/resource.ts";
-import { createInformer } from "../../src/runtime/store.ts";
+import { createInformer } from "../../src/runtime/informer.ts";
 import type { ChaosProxy } from "../../tools/chaos/chaos-proxy.ts";
 import {
   createSightings,

@@ -20,8 +20,8 @@ const CREATE: Step = { side: "service", method: "POST", path: /endpoint\/create/
 const READ: Step = { side: "service", method: "GET", path: /gpus\/v2\/endpoints\/[^?]/ };
 const SUBMIT: Step = { side: "service", method: "POST", path: /vendor-speech/ };
 const ENDPOINT_RECORD: Step = { side: "kubernetes", method: "PATCH", path: /gpuendpoints\/[^/]+$/ };
-const ENDPOINT_STATUS: Step = { side: "kubernetes", method: "PATCH", path: /gpuendpoints\/.*\/status/ };
-const JOB_RECORD: Step = { side: "kubernetes", method: "PATCH", path: /speechjobs\/.*\/status/ };
+const ENDPOINT_STATUS: Step = { side: "kubernetes", method: "PUT", path: /gpuendpoints\/.*\/status/ };
+const JOB_RECORD: Step = { side: "kubernetes", method: "PUT", path: /speechjobs\/.*\/status/ };
 const JOB_STATUS: Step = { ...JOB_RECORD, turn: 2 };
 
 /** A world whose operator dies with SIGKILL at one request, between the operator and the server it is for. */

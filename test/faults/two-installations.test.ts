@@ -3,6 +3,7 @@ import { namespaceResource } from "../../src/kube/resource.ts";
 import { installationNamespace } from "../support/installation-namespace.ts";
 import { manifest } from "../support/manifests.ts";
 import { startRestarted } from "../support/restarted-operator.ts";
+import { untilStarted } from "../support/serving.ts";
 import { condition, createWorld, eventsOf, eventually, type World, waitForCondition } from "../support/world.ts";
 
 const JOBS = 40;
@@ -23,11 +24,11 @@ it(`two installations for the same namespace: none of ${JOBS} jobs is paid twice
   const names = Array.from({ length: JOBS }, (_, index) => `job-${index}`);
 
   const operators = await Promise.all([
-    world.startOperator({ args: ["--leader-elect"] }),
-    world.startOperator({ args: ["--leader-elect", `--leader-election-namespace=${second}`] }),
+    world.startOperator(),
+    world.startOperator({ args: [`--operator-namespace=${second}`] }),
   ]);
   for (const operator of operators) {
-    await eventually("it works", async () => operator.log().includes("controllers started"));
+    await untilStarted(operator);
   }
   // Long enough for both installations to have a request of the same job in flight.
   await world.control("POST", "/__faults", [
@@ -64,16 +65,16 @@ it(`two installations for the same namespace: none of ${JOBS} jobs is paid twice
   expect(await readiness.text()).toContain("Two installations of Mooring serve this account");
   expect(waiting?.log()).toContain("Two installations of Mooring serve this account");
 
-  // After an uninstall, another installation has the account at once, because the lease was released, and continues with the objects.
+  // After an uninstall, another installation has the account at once, because it was released, and continues with the objects.
   await waiting?.stop();
   await holder?.stop();
-  await startRestarted(test, world, ["--leader-elect", `--leader-election-namespace=${third}`]);
+  await startRestarted(test, world, [`--operator-namespace=${third}`]);
   await world.apply(manifest("hd", {}, "after"));
   await waitForCondition(world, "SpeechJob", "after", "Complete");
   expect(await world.audit("submitSpeech")).toHaveLength(JOBS + 1);
   expect(await world.audit("createEndpoint")).toHaveLength(2);
   const handed = await world.get("Account", "default");
-  expect(handed.status?.server).toMatchObject({ namespace: third, lease: "mooring-operator" });
+  expect(handed.status?.server).toMatchObject({ namespace: third });
   expect(condition(handed, "Contested")).toBeUndefined();
 });
 

@@ -27,7 +27,8 @@ const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
 const MODES = {
   "cluster-wide": [],
   "per namespace": ["--set", "watchNamespaces={team}"],
-  "guarded metrics": ["--set", "metrics.auth=token-review"],
+  "open metrics": ["--set", "metrics.auth=none"],
+  "scraped metrics": ["--set", "metrics.podMonitor.enabled=true"],
   "exports of secrets": ["--set", "rbac.exportNamespaces.configMaps={team},rbac.exportNamespaces.secrets={team}"],
   "web page": ["--set", "ui.enabled=true"],
   "web page per namespace": ["--set", "ui.enabled=true,watchNamespaces={team}"],
@@ -189,8 +190,8 @@ describe("the operator's rights", () => {
       (await render("mooring-system", ...MODES[mode]))
         .flatMap(({ rules = [] }) => rightsOf(rules))
         .filter((right) => right.includes("reviews"));
-    expect(await reviews("cluster-wide")).toEqual([]);
-    expect(await reviews("guarded metrics")).toHaveLength(2);
+    expect(await reviews("open metrics")).toEqual([]);
+    expect(await reviews("cluster-wide")).toHaveLength(2);
   });
 });
 
@@ -220,8 +221,8 @@ async function installRights(world: World, settings: readonly string[]): Promise
 }
 
 /**
- * Kubeconfig of a proxy that adds a kubeconfig's credentials, and what the API server refused through it. Secrets of ClusterAccounts
- * that other test files made do not count: no operator may read them.
+ * Kubeconfig of a proxy that adds a kubeconfig's credentials, and what the API server refused through it. Secrets and servers of
+ * ClusterAccounts that other test files made do not count: no operator may read them.
  */
 async function recordRefusals(
   kubeconfig: string,
@@ -232,7 +233,7 @@ async function recordRefusals(
     {
       ...(await targetOf(kubeconfig)),
       onResponse({ method, path, status }) {
-        const [, place] = /^\/api\/v1\/namespaces\/([^/]+)\/secrets\//.exec(path) ?? [];
+        const [, place] = /\/v1\/namespaces\/([^/]+)\/(?:secrets|leases)\//.exec(path) ?? [];
         if (status === 403 && (place === undefined || place === namespace)) refused.push(`${method} ${path}`);
       },
     },
@@ -262,7 +263,7 @@ describe("an operator with exactly these rights", () => {
     const exports = ["configMaps", "secrets"].map((kind) => `rbac.exportNamespaces.${kind}={${namespace}}`);
     const rights = await installRights(world, ["--set", [watched(namespace), ...exports].join(",")]);
     const { kubeconfig, refused } = await recordRefusals(rights, namespace);
-    const operator = await world.startOperator({ kubeconfig, args: ["--leader-elect"] });
+    const operator = await world.startOperator({ kubeconfig });
 
     await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "tokens" }, stringData: { hub: "x" } });
     await world.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "settings" }, data: { mode: "fast" } });

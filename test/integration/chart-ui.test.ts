@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, inject, it, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { createProgram } from "../../src/cli/program.ts";
-import type { ObjectView, RowPage, SessionState, SpendingView } from "../../src/ui/view-types.ts";
+import type { MoneyView, ObjectView, RowPage, SessionState } from "../../src/ui/view-types.ts";
 import { render } from "../support/chart.ts";
 import { manifest } from "../support/manifests.ts";
 import { run } from "../support/run.ts";
@@ -65,7 +65,7 @@ describe("the web page of the chart", () => {
         expect(eventsMissing).toBeUndefined();
         return history.some(({ what }) => what === "Event");
       });
-      const { accounts } = await get<SpendingView>("spending");
+      const { accounts } = await get<MoneyView>("money");
       expect(accounts.filter(({ kind }) => kind === "Account")).toMatchObject([{ namespace, name: "default" }]);
     } finally {
       await ui.stop();

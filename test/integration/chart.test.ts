@@ -26,7 +26,7 @@ const folder = await mkdtemp(join(tmpdir(), "mooring-chart-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Kinds of other projects that the chart makes on request, with as much schema as naming them takes. */
-const foreignKinds = ["ServiceMonitor", "PrometheusRule"].map((kind) => {
+const foreignKinds = ["ServiceMonitor", "PodMonitor", "PrometheusRule"].map((kind) => {
   const plural = `${kind.toLowerCase()}s`;
   const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   return {
@@ -100,7 +100,7 @@ describe("values", () => {
   });
 
   it.each([
-    ["replica=2", "replica"],
+    ["replicas=2", "replicas"],
     ["image.tags=1", "tags"],
     ["crds.enable=true", "enable"],
     ["metrics.serviceMonitor.enable=true", "enable"],
@@ -110,7 +110,7 @@ describe("values", () => {
     ["watchNamespaces={Not_A_Name}", "Not_A_Name"],
     ["logLevel=verbose", "logLevel"],
     ["networkPolicy.ingress=x", "ingress"],
-    ["replicas=two", "replicas"],
+    ["replicaCount=two", "replicaCount"],
     ["cleanup.timeout=60", "timeout"],
     ["stopDeadlineSeconds=0", "stopDeadlineSeconds"],
   ])("%s is refused by name", async (setting, named) => {
@@ -130,7 +130,7 @@ describe("values", () => {
       ["defaultAccount.enabled=true,defaultAccount.baseURL=https://a.example.com"],
       "one of apiKey and existingSecret.name",
     ],
-    ["profiles for everybody", ["metrics.profiling=true"], "metrics.auth=token-review"],
+    ["profiles for everybody", ["metrics.profiling=true,metrics.auth=none"], "metrics.auth=token-review"],
     ["two default accounts", ["defaultAccount.enabled=true,simulator.enabled=true"], "set one of them to false"],
   ])("%s is refused with what to do", async (_, settings, message) => {
     const { code, stderr } = await helm("template", "mooring", CHART, ...settings.flatMap((one) => ["--set", one]));
@@ -234,11 +234,12 @@ describe("pods", () => {
 describe("monitoring", () => {
   /** Every series that an operator exports, by name. */
   const exported = (): Set<string> =>
-    new Set(
-      operatorMetrics().flatMap(({ name, type }) =>
+    new Set([
+      "process_start_time_seconds",
+      ...operatorMetrics().flatMap(({ name, type }) =>
         type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
       ),
-    );
+    ]);
   const namesIn = (expression: string) =>
     [
       ...expression
@@ -249,14 +250,9 @@ describe("monitoring", () => {
       .map(([name]) => name)
       .filter(
         (name) =>
-          ![
-            "histogram_quantile",
-            "min_over_time",
-            "max_over_time",
-            "absent_over_time",
-            "predict_linear",
-            "label_replace",
-          ].includes(name),
+          !["histogram_quantile", "min_over_time", "max_over_time", "absent_over_time", "predict_linear"].includes(
+            name,
+          ),
       );
 
   test("promtool accepts the rules", async () => {
@@ -264,19 +260,19 @@ describe("monitoring", () => {
     const path = join(folder, "rules.yaml");
     await writeFile(path, JSON.stringify(rule?.spec));
     const { stdout } = await promisify(execFile)(await tool("promtool"), ["check", "rules", path]);
-    expect(stdout).toMatch(/SUCCESS: 11 rules found/);
+    expect(stdout).toMatch(/SUCCESS: 12 rules found/);
   });
 
   test.each([
-    { values: "05-monitoring-values.yaml", base: "https://docs.example.com/runbooks" },
-    { values: "13-names-values.yaml", base: "docs/runbooks" },
-  ])("$values: each alert links to its runbook, and is otherwise as in the chart", async ({ values, base }) => {
+    { values: "05-monitoring-values.yaml", page: "https://docs.example.com/mooring/how-to/alerts" },
+    { values: "13-names-values.yaml", page: "docs/how-to/alerts.md" },
+  ])("$values: each alert links to its runbook, and is otherwise as in the chart", async ({ values, page }) => {
     const [rule] = (await rendered(values)).filter(({ kind }) => kind === "PrometheusRule");
     const alerts: { groups: { rules: { alert: string; annotations: Record<string, string> }[] }[] } = parse(
       await readFile(join(CHART, "files/alerts.yaml"), "utf8"),
     );
     for (const { alert, annotations } of alerts.groups.flatMap(({ rules }) => rules)) {
-      annotations["runbook_url"] = `${base}/${alert}.md`;
+      annotations["runbook_url"] = `${page}#${alert.toLowerCase()}`;
     }
     expect(rule?.spec).toEqual(alerts);
   });
@@ -296,7 +292,7 @@ describe("monitoring", () => {
       ...["--set", "metrics.prometheusRule.disabledAlerts={MooringBillsOld}"],
     );
     expect(code).not.toBe(0);
-    expect(stderr).toContain('disabledAlerts has "MooringBillsOld", which is no alert: use MooringNoLeader');
+    expect(stderr).toContain('disabledAlerts has "MooringBillsOld", which is no alert: use MooringAccountsNotServed');
   });
 
   test("the rules fire when they should, and not before", async () => {

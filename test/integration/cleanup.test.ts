@@ -6,11 +6,12 @@ import { installationNamespace } from "../support/installation-namespace.ts";
 import { manifest } from "../support/manifests.ts";
 import { openRecordsOf } from "../support/open-records.ts";
 import { type Ended, run } from "../support/run.ts";
+import { leaseOf } from "../support/serving.ts";
 import { BUNDLE, createWorld, eventually, type Operator, type World, waitForCondition } from "../support/world.ts";
 
 /** Runs `mooring cleanup` for a world. Of a flag that is given twice, the last value counts. */
 function cleanup({ namespace }: World, ...args: string[]): Promise<Ended> {
-  const place = [`--leader-election-namespace=${namespace}`, `--watch-namespaces=${namespace}`];
+  const place = [`--operator-namespace=${namespace}`, `--watch-namespaces=${namespace}`];
   return run(process.execPath, [BUNDLE, "cleanup", `--kubeconfig=${inject("kubeconfig")}`, ...place, ...args]);
 }
 
@@ -19,7 +20,7 @@ const finalizers = async (world: World, name: string) =>
 
 it.concurrent("an operator that is gone strands nothing: cleanup takes the finalizers off, and deletions go on", async () => {
   const world = await createWorld("cleanup");
-  const operator = await world.startOperator({ args: ["--leader-elect"] });
+  const operator = await world.startOperator();
   for (const name of ["kept", "going"]) await world.apply(manifest("endpoint", {}, name));
   for (const name of ["kept", "going"]) await waitForCondition(world, "GpuEndpoint", name, "Ready");
   await eventually(
@@ -33,7 +34,7 @@ it.concurrent("an operator that is gone strands nothing: cleanup takes the final
   const refused = await cleanup(world, "--timeout=3s");
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toContain(
-    `an operator still holds the lease ${world.namespace}/mooring-operator after 3s: scale it to 0`,
+    `an operator still holds the lease ${world.namespace}/${leaseOf(operator)} after 3s: scale it to 0`,
   );
   expect(await finalizers(world, "going")).toEqual(["mooring.dev/finalizer"]);
 
@@ -64,12 +65,11 @@ it.concurrent("an operator that is gone strands nothing: cleanup takes the final
   await eventually("the deletion went on", async () => (await world.list("GpuEndpoint")).length === 1);
   expect(await finalizers(world, "kept")).toEqual(["example.com/theirs"]);
   expect((await world.audit()).filter(({ method }) => method !== "GET")).toEqual([]);
-  const lease = { namespace: world.namespace, name: "mooring-operator" };
-  await expect(world.kube.get(leaseResource, lease)).rejects.toMatchObject({ status: 404 });
+  expect((await world.kube.list(leaseResource, { namespace: world.namespace })).items).toEqual([]);
 
   // An operator that comes back takes the endpoint up again, with its finalizer and without a second create.
   await world.patch("GpuEndpoint", "kept", { metadata: { finalizers: [] } });
-  await world.startOperator({ args: ["--leader-elect"] });
+  await world.startOperator();
   await eventually("the finalizer is back", async () => (await finalizers(world, "kept")).length === 1);
   expect(await world.audit("createEndpoint")).toEqual([]);
 });
@@ -82,7 +82,7 @@ it.concurrent("a create without an outcome stays recorded, and a later operator 
     latencyMs: 60_000,
     after: true,
   });
-  const operator = await world.startOperator({ args: ["--leader-elect"] });
+  const operator = await world.startOperator();
   await world.apply(manifest("endpoint", {}, "unknown"));
   await eventually("the create took effect", async () => (await world.state()).endpoints.length === 1);
   await operator.kill();
@@ -90,14 +90,14 @@ it.concurrent("a create without an outcome stays recorded, and a later operator 
   expect(await finalizers(world, "unknown")).toEqual([]);
   expect((await openRecordsOf(world)).map(({ metadata }) => metadata.name)).toEqual(["unknown"]);
 
-  await world.startOperator({ args: ["--leader-elect"] });
+  await world.startOperator();
   await waitForCondition(world, "GpuEndpoint", "unknown", "Ready");
   expect(await world.audit("createEndpoint")).toHaveLength(1);
 });
 
 it.concurrent("endpoints are scaled to zero first on request, and a later operator leaves them suspended", async () => {
   const world = await createWorld("cleanup");
-  const operator = await world.startOperator({ args: ["--leader-elect"] });
+  const operator = await world.startOperator();
   await world.apply(manifest("endpoint", {}, "running"));
   const { status } = await waitForCondition(world, "GpuEndpoint", "running", "Ready");
   const observe = { managementPolicy: "Observe", adoption: { endpointID: status?.["endpointID"] } };
@@ -134,7 +134,7 @@ it.concurrent("an endpoint that no operator scales is named, and its operator is
 
 /** An operator with its lease in the namespace, and an endpoint that it has made. */
 async function operatorWithEndpoint(world: World, namespace: string): Promise<Operator> {
-  const operator = await world.startOperator({ args: ["--leader-elect", `--leader-election-namespace=${namespace}`] });
+  const operator = await world.startOperator({ args: [`--operator-namespace=${namespace}`] });
   await world.apply(manifest("endpoint", {}, "left"));
   await waitForCondition(world, "GpuEndpoint", "left", "Ready");
   return operator;
@@ -154,9 +154,9 @@ it.concurrent("the namespace of the operator is being deleted: cleanup goes on w
   const operator = await operatorWithEndpoint(world, name);
 
   await world.kube.delete(namespaceResource, { name });
-  const lease = { namespace: name, name: "mooring-operator" };
-  await eventually("the lease is gone", async () => (await findObject(world.kube, leaseResource, lease)) === undefined);
-  const ended = cleanup(world, `--leader-election-namespace=${name}`);
+  const leases = async () => (await world.kube.list(leaseResource, { namespace: name })).items;
+  await eventually("the lease is gone", async () => (await leases()).length === 0);
+  const ended = cleanup(world, `--operator-namespace=${name}`);
   const order = [operator.exited.then(() => "operator"), ended.then(() => "cleanup")];
   expect(await Promise.race(order)).toBe("operator");
   const { code, stdout, stderr } = await ended;
@@ -179,14 +179,14 @@ it.concurrent("the namespace of the operator is not there: cleanup changes nothi
   const find = () => findObject(world.kube, namespaceResource, { name });
   await eventually("the namespace is gone", async () => (await find()) === undefined);
 
-  const refused = await cleanup(world, `--leader-election-namespace=${name}`);
+  const refused = await cleanup(world, `--operator-namespace=${name}`);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
-  expect(refused.stderr).toContain(`namespace ${name} is not there: correct --leader-election-namespace`);
+  expect(refused.stderr).toContain(`namespace ${name} is not there: correct --operator-namespace`);
   expect(refused.stderr).toContain(`kubectl create namespace ${name}\n`);
   expect(await finalizers(world, "left")).toEqual(["mooring.dev/finalizer"]);
 
   await world.kube.create(namespaceResource, {}, { metadata: { name }, spec: {} });
   onTestFinished(() => world.kube.delete(namespaceResource, { name }));
-  expect(await cleanup(world, `--leader-election-namespace=${name}`)).toMatchObject({ code: 0, stderr: "" });
+  expect(await cleanup(world, `--operator-namespace=${name}`)).toMatchObject({ code: 0, stderr: "" });
   expect(await finalizers(world, "left")).toEqual([]);
 });

@@ -95,6 +95,8 @@ const alerts = rules.groups.flatMap((group) => group.rules);
 /** What has no result in the scene below, and why. */
 const EMPTY: Readonly<Record<string, string>> = {
   "Operations that Mooring stopped calling": "the service answers, so no operation is stopped",
+  MooringAccountsNotServed: "a process serves the account",
+  MooringProcessRestarts: "no process ends",
   MooringEtcdRestored: "etcd is not restored",
   MooringAccountNotReady: "the account can be used",
   MooringKeyRefused: "the service accepts the key",
@@ -131,7 +133,7 @@ describe("what a real Prometheus recorded of an operator with stuck, drifting an
 
   /**
    * What rates count happens while Prometheus looks: a rate begins with the second sample. The budget falls fast enough for
-   * MooringBudgetLow. The operator runs without leader election, which is MooringNoLeader.
+   * MooringBudgetLow.
    */
   async function happen(): Promise<void> {
     await world.control("POST", "/__faults", { kind: "status", operation: "listBills", status: 500 });

@@ -1,53 +1,20 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, inject, onTestFinished, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { runProgram } from "../../tools/cluster/run-program.ts";
 import { waitUntil } from "../../tools/cluster/wait-until.ts";
-import { isAlive, readPids } from "../support/processes.ts";
+import { DEMO_SCRIPT, type Demo, startDemo as spawnDemo } from "../support/demo.ts";
+import { isAlive } from "../support/processes.ts";
 
-const script = "tools/demo/main.ts";
 const examples = new URL("../../examples/", import.meta.url);
 const soon = { timeoutMs: 120_000, intervalMs: 200 };
 
-type Demo = {
-  child: ChildProcess;
-  /** Its temporary folder: everything the demo makes is in it. */
-  folder: string;
-  output(): string;
-  /** Exit code, or the signal that ended it. */
-  ended: Promise<number | string | null>;
-  /** The processes it has started so far, by name. */
-  pids(): Promise<Map<string, number>>;
-};
-
-/** Runs the demo as package.json's script does, with pipes for a terminal. The bundle is there already. */
-async function startDemo({ borrow, args = [] }: { borrow: boolean; args?: string[] }): Promise<Demo> {
-  const folder = await mkdtemp(join(tmpdir(), "demo-test-"));
-  const cluster = borrow ? { USE_EXISTING_CLUSTER: "true", KUBECONFIG: inject("kubeconfig") } : {};
-  const child = spawn(process.execPath, [script, ...args], {
-    cwd: fileURLToPath(new URL("../..", import.meta.url)),
-    env: { ...process.env, ...cluster, TMPDIR: folder },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk: Buffer) => {
-      text += chunk;
-    });
-  }
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const pids = async () => {
-    const folders = await readdir(folder);
-    const maps = await Promise.all(folders.map((name) => readPids(join(folder, name)).catch(() => new Map())));
-    return new Map<string, number>(maps.flatMap((map) => [...map]));
-  };
-  const ended = once(child, "close").then(([code, signal]) => code ?? signal);
-  return { child, folder, output: () => text, ended, pids };
+async function startDemo(options: Parameters<typeof spawnDemo>[0]): Promise<Demo> {
+  const demo = await spawnDemo(options);
+  onTestFinished(() => void demo.child.kill("SIGKILL"));
+  return demo;
 }
 
 async function processesOnceItRuns(demo: Demo): Promise<number[]> {
@@ -66,7 +33,7 @@ async function nothingIsLeft({ folder }: Demo, pids: number[]): Promise<void> {
 }
 
 test("npm run demo runs what is tested here", () => {
-  expect(packageJson.scripts.demo).toBe(`npm run --silent build && node ${script}`);
+  expect(packageJson.scripts.demo).toBe(`npm run --silent build && node ${DEMO_SCRIPT}`);
 });
 
 test("every example converges, results can be fetched, and nothing is left", async () => {
@@ -131,11 +98,10 @@ describe("in somebody else's cluster", () => {
       });
     await shows(/stays up until Ctrl-C/);
     const [, namespace = ""] = /kubectl get mooring -n (\S+)/.exec(demo.output()) ?? [];
-    const [, say = ""] =
-      /^ {2}npm exec -- node (dist\/mooring\.mjs say .* -o welcome\.mp3.*)$/m.exec(demo.output()) ?? [];
+    const [, say = ""] = /^ {2}(mooring say .* -o welcome\.mp3.*)$/m.exec(demo.output()) ?? [];
     const mp3 = join(demo.folder, "welcome.mp3");
-    const command = `exec "$0" ${say.replace("welcome.mp3", mp3)} --kubeconfig "$1"`;
-    await runProgram("sh", ["-c", command, process.execPath, inject("kubeconfig")]);
+    const command = `PATH="$PWD/bin:$PATH" exec ${say.replace("welcome.mp3", mp3)} --kubeconfig "$0"`;
+    await runProgram("sh", ["-c", command, inject("kubeconfig")]);
     expect((await stat(mp3)).size).toBeGreaterThan(1000);
     await rm(mp3);
     await kubectl("-n", namespace, "apply", "-f", "examples/store/volume.yaml");

@@ -1,9 +1,11 @@
 import { expect, it } from "vitest";
 import { accountResource } from "../../src/api/v1alpha1/kinds.ts";
+import { accountKey } from "../../src/controllers/account/registry.ts";
 import { tools } from "../support/command-line.ts";
 import { manifest } from "../support/manifests.ts";
 import { run } from "../support/run.ts";
-import { BUNDLE, createWorld, eventually } from "../support/world.ts";
+import { leaseOf, untilServing, untilStarted } from "../support/serving.ts";
+import { BUNDLE, createWorld } from "../support/world.ts";
 
 it("mooring doctor: a line a check, and what is wrong with which account", async () => {
   const world = await createWorld("doctor");
@@ -17,7 +19,7 @@ it("mooring doctor: a line a check, and what is wrong with which account", async
   expect(good.stdout).toContain(`ok    Account ${world.namespace}/default: ${world.simulator.url} takes the key\n`);
   expect(lines.at(-1)).toMatch(/^ok {4}we have all \d+ rights of the operator$/);
 
-  const server = { namespace: "gone-system", since: "2026-01-01T00:00:00Z" };
+  const server = { namespace: "gone-system", lease: "gone-0", since: "2026-01-01T00:00:00Z" };
   const message = "127.0.0.1 is a private address";
   const refusal = {
     type: "Ready",
@@ -36,8 +38,9 @@ it("mooring doctor: a line a check, and what is wrong with which account", async
   expect(held.stdout).toContain(
     `bad   Account ${world.namespace}/default: ${world.simulator.url} takes the key, but the operator reports AddressNotAllowed: ${message}\n`,
   );
+  // Other tests run operators in the same cluster.
   expect(held.stdout).toMatch(
-    /^(bad {3}(no operator runs since \S+Z: |shard \d )|ok {4}an operator runs, in namespace |warn {2}no operator has been seen)/m,
+    /^(bad {3}no operator runs since \S+Z: |ok {4}operator process \S+ in namespace |warn {2}(no operator has been seen|mooring cleanup runs))/m,
   );
 
   await world.apply({
@@ -58,7 +61,9 @@ it("mooring doctor: a line a check, and what is wrong with which account", async
   });
   const bad = await mooring("doctor");
   expect(bad.code).toBe(1);
-  expect(bad.stdout).toMatch(/^bad {3}Account \S+\/keyless: Secret \S+\/no does not exist: create it$/m);
+  expect(bad.stdout).toMatch(
+    /^bad {3}Account \S+\/keyless: Secret \S+\/no does not exist: create it: kubectl create secret generic no -n \S+ --from-literal=k=VALUE$/m,
+  );
   expect(bad.stdout).toMatch(/^bad {3}Account \S+\/refused: the service refuses the key: /m);
   expect(bad.stdout).not.toContain("wrong-0123456789");
 
@@ -70,18 +75,30 @@ it("mooring doctor: a line a check, and what is wrong with which account", async
   });
 });
 
-it("mooring doctor: names the shard that no process leads", async () => {
-  const world = await createWorld("doctor-shards");
+it("mooring doctor: says what each process serves, and which account has no process", async () => {
+  const world = await createWorld("doctor-processes");
   const { namespace } = world;
-  const operators = await Promise.all(
-    [0, 2].map((index) => world.startOperator({ args: ["--leader-elect", `--shard=${index}/3`] })),
+  const account = accountKey("Account", "default", namespace);
+  const serving = await world.startOperator();
+  await untilServing(serving, account);
+  const other = await world.startOperator();
+  await untilStarted(other);
+  const findings = async () => {
+    const { stdout } = await tools(world).mooring("doctor");
+    return stdout.split("\n").filter((line) => line.includes(`namespace ${namespace}`));
+  };
+  expect((await findings()).sort()).toEqual(
+    [
+      `ok    operator process ${leaseOf(serving)} in namespace ${namespace} serves 1 account`,
+      `ok    operator process ${leaseOf(other)} in namespace ${namespace} serves 0 accounts`,
+    ].sort(),
   );
-  for (const operator of operators) {
-    await eventually("the shard has a leader", async () => operator.log().includes('"msg":"leading"'));
-  }
-  const { code, stdout } = await tools(world).mooring("doctor");
-  expect(code).toBe(1);
-  expect(stdout.split("\n").filter((line) => line.includes(namespace) && / shards? /.test(line))).toEqual([
-    `bad   shard 1 of 3 has no leader (its lease mooring-operator-shard-1 does not exist): objects of its accounts are not reconciled. Look at: kubectl get pods -n ${namespace} -l mooring.dev/shard=1`,
+  await Promise.all([other.stop(), serving.stop()]);
+  // Another installation runs.
+  await untilStarted(await (await createWorld("doctor-elsewhere")).startOperator());
+  expect(await findings()).toEqual([
+    expect.stringMatching(
+      `^bad   Account ${namespace}/default is not served: process ${leaseOf(serving)} in namespace ${namespace} released it at `,
+    ),
   ]);
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { manifest } from "../support/manifests.ts";
-import { type AnyObject, condition, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
+import { type AnyObject, createWorld, eventually, type World, waitForCondition } from "../support/world.ts";
 
 type Holder = AnyObject & { data?: Record<string, string> };
 
@@ -56,69 +56,6 @@ describe.concurrent("exportTo", () => {
       "the garbage collector removes both",
       async () => !(await exists("ConfigMap", "one-export")) && !(await exists("Secret", "one-export")),
     );
-  });
-
-  it("corrects each value that another client changed, and keeps that client's keys", async () => {
-    await world.apply(manifest("endpoint", both("two-export"), "two"));
-    await waitForCondition(world, "GpuEndpoint", "two", "Ready");
-    await eventually("both are made", async () => (await exists("Secret", "two-export")) && configMap("two-export"));
-    await world.patch("ConfigMap", "two-export", {
-      metadata: { labels: { theirs: "yes" } },
-      data: { url: "http://elsewhere.example.com", appName: null, note: "theirs" },
-    });
-    await world.remove("Secret", "two-export");
-    // Nobody asks for a reconcile: both are noticed within a minute.
-    const { status } = await world.get("GpuEndpoint", "two");
-    await eventually(
-      "both are put right",
-      async () => (await exists("Secret", "two-export")) && (await configMap("two-export")).data?.["appName"],
-      110_000,
-    );
-    const mended = await configMap("two-export");
-    expect(mended.data).toEqual({
-      url: status?.["url"],
-      endpointID: status?.["endpointID"],
-      appName: status?.["appName"],
-      note: "theirs",
-    });
-    expect(mended.metadata.labels).toMatchObject({ theirs: "yes" });
-  });
-
-  it("never changes an object that the endpoint does not own, and reports it until it is gone", async () => {
-    const data = { url: "mine", other: "x" };
-    await world.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mine" }, data });
-    const before = await configMap("mine");
-    await world.apply(manifest("endpoint", { exportTo: { configMap: { name: "mine" } } }, "three"));
-    const stalled = await waitForCondition(world, "GpuEndpoint", "three", "Stalled");
-    expect(condition(stalled, "Stalled")).toMatchObject({
-      reason: "ExportConflict",
-      message: `exportTo.configMap names ConfigMap ${world.namespace}/mine, which exists and does not belong to this endpoint: Mooring does not change it; choose another name, or delete it`,
-    });
-    await reconciled("three");
-    expect((await configMap("mine")).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
-    await world.remove("ConfigMap", "mine");
-    await reconciled("three");
-    const ready = await waitForCondition(world, "GpuEndpoint", "three", "Ready");
-    expect(condition(ready, "Stalled")).toBeUndefined();
-    expect((await eventually("it is made", () => configMap("mine"))).data).toMatchObject({
-      endpointID: ready.status?.["endpointID"],
-    });
-  });
-
-  it("follows the spec: another name, another kind, none", async () => {
-    await world.apply(manifest("endpoint", { exportTo: { configMap: { name: "four-a" } } }, "four"));
-    await eventually("the first is made", () => configMap("four-a"));
-    await world.patch("GpuEndpoint", "four", { spec: { exportTo: { configMap: { name: "four-b" } } } });
-    await eventually("the second is made", () => configMap("four-b"));
-    expect(await exists("ConfigMap", "four-a")).toBe(false);
-    await world.patch("GpuEndpoint", "four", { spec: { exportTo: { configMap: null, secret: { name: "four-c" } } } });
-    await eventually("the Secret is made", () => holder("Secret", "four-c"));
-    expect(await exists("ConfigMap", "four-b")).toBe(false);
-    await world.patch("GpuEndpoint", "four", { spec: { exportTo: null } });
-    await eventually("nothing is left", async () => !(await exists("Secret", "four-c")));
-    const after = await reconciled("four");
-    expect(after.status?.["exported"]).toBeUndefined();
-    expect(condition(after, "Ready")?.status).toBe("True");
   });
 
   it("an endpoint made anew under the same name waits for the collector instead of stalling", async () => {

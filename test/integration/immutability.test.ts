@@ -50,7 +50,7 @@ describe("a field that cannot be changed", () => {
     await accepted(manifest(variant, { suspend: true, activeDeadlineSeconds: 90 }, name));
   });
 
-  it("accountRef of an endpoint can be changed until it exists at the remote", async () => {
+  it("accountRef of an endpoint can be changed until it exists at the service", async () => {
     const name = "bound";
     const ref = (account: string): Change => ({ accountRef: { name: account } });
     await accepted(manifest("endpoint", {}, name));
@@ -59,7 +59,7 @@ describe("a field that cannot be changed", () => {
     const patch = JSON.stringify({ status: { endpointID: "e-1" } });
     const status = await kubectl(["patch", "gpuep", name, "--subresource=status", "--type=merge", "-p", patch]);
     expect(status.stderr).toBe("");
-    const message = "accountRef cannot be changed once the endpoint exists at the remote";
+    const message = "accountRef cannot be changed once the endpoint exists at the service";
     expect(await refused(manifest("endpoint", ref("c"), name))).toContain(message);
     expect(await refused(manifest("endpoint", {}, name))).toContain(message);
     await accepted(manifest("endpoint", { ...ref("b"), port: 9000 }, name));

@@ -267,7 +267,7 @@ describe("backstage.yaml and terraform/main.tf", () => {
 });
 
 it("every file is on the page", async () => {
-  const page = await readFile(join(projectRoot, "docs/how-to/integrations.md"), "utf8");
+  const page = await readFile(join(projectRoot, "docs/how-to/gitops.md"), "utf8");
   const files = (await readdir(examples, { recursive: true })).filter((name) => /\.(yaml|tf)$/.test(name));
   for (const name of files) expect(page, name).toContain(`../examples/integrations/${name}`);
 });

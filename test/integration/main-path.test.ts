@@ -187,7 +187,9 @@ describe("manifests become remote endpoints, speech and video", () => {
     const stalled = await waitForCondition(world, "GpuEndpoint", "late", "Stalled");
     expect(condition(stalled, "Stalled")).toMatchObject({
       reason: "SecretKeyMissing",
-      message: `Secret ${world.namespace}/later has no key "hub": add it`,
+      message: expect.stringContaining(
+        `Secret ${world.namespace}/later has no key "hub": add it: kubectl patch secret`,
+      ),
     });
     await world.patch("Secret", "later", { stringData: { hub: "there" } });
     const ready = await waitForCondition(world, "GpuEndpoint", "late", "Ready");

@@ -16,12 +16,12 @@ async function portsOf(operator: Operator): Promise<Ports> {
   });
 }
 
-describe("an operator with --metrics-auth token-review and --leader-elect", () => {
+describe("an operator with --metrics-auth token-review", () => {
   let operator: Operator;
   let ports: Ports;
   beforeAll(async () => {
     const world = await createWorld("metrics", { account: null });
-    operator = await world.startOperator({ args: ["--metrics-auth=token-review", "--leader-elect", "--profiling"] });
+    operator = await world.startOperator({ args: ["--metrics-auth=token-review", "--profiling"] });
     ports = await portsOf(operator);
   });
 

@@ -19,7 +19,7 @@ async function inhabited(
   const leases = `${world.namespace}-leases`;
   await world.kube.create(namespaceResource, {}, { metadata: { name: leases }, spec: {} });
   test.onTestFinished(() => world.kube.delete(namespaceResource, { name: leases }));
-  const start = () => startRestarted(test, world, [`--leader-election-namespace=${leases}`]);
+  const start = () => startRestarted(test, world, [`--operator-namespace=${leases}`]);
   const stop = await start();
   await Promise.all(
     NAMES.map(async (name) => {

@@ -34,7 +34,8 @@ describe.concurrent("what a user sees", () => {
     expect(stdout).toMatch(/^SpeechJob .*\/greeting: Halted \(SubmissionUnknown\), for \d+s\n/);
     expect(stdout).toContain(`  kubectl delete speechjob -n ${world.namespace} greeting\n`);
     expect(stdout).toMatch(/Request +attempt 1: Unknown/);
-    expect(stdout).toMatch(/Event +Warning SubmissionUnknown: /);
+    expect(stdout).toMatch(/Event +Warning SubmissionUnknown$/m);
+    expect(stdout.match(/was sent at/g)).toHaveLength(1);
     expect(stdout).toMatch(/Condition +Stalled=True \(SubmissionUnknown\)/);
   });
 
@@ -64,6 +65,77 @@ describe.concurrent("what a user sees", () => {
     const world = await createWorld("explain");
     const { code, stderr } = await mooring(world, "explain", "gpuendpoint/nothing");
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^mooring: .*gpuendpoints .*nothing.*\n$/);
+    expect(stderr).toBe(
+      `mooring: GpuEndpoint ${world.namespace}/nothing does not exist. To list those that do: mooring status gpuendpoints -n ${world.namespace}\n`,
+    );
+  });
+
+  it("a namespace that does not exist is an error, not an empty list", async () => {
+    const { code, stdout, stderr } = await run(process.execPath, [
+      BUNDLE,
+      "status",
+      `--kubeconfig=${inject("kubeconfig")}`,
+      "--namespace=no-such-namespace",
+    ]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toBe(
+      "mooring: -n no-such-namespace: there is no such namespace. To list all: kubectl get namespaces\n",
+    );
+  });
+
+  it("status lists kinds and labels as kubectl does, and shows what objects cost with -o wide", async () => {
+    const world = await createWorld("select");
+    await world.startOperator();
+    const labeled = (name: string, app: string) => {
+      const job = manifest("turbo", {}, name);
+      return { ...job, metadata: { ...job.metadata, labels: { app } } };
+    };
+    await world.apply(labeled("one", "book"));
+    await world.apply(labeled("two", "clip"));
+    await world.apply(manifest("endpoint", {}, "echo"));
+    for (const name of ["one", "two"]) await waitForCondition(world, "SpeechJob", name, "Complete");
+    const names = async (...args: string[]) => (await mooring(world, "status", "-o", "name", ...args)).stdout;
+    expect(await names("speechjobs", "-l", "app=book")).toBe("speechjob.mooring.dev/one\n");
+    expect(await names("gpuep,videojob")).toBe("gpuendpoint.mooring.dev/echo\n");
+    const wide = (await mooring(world, "status", "speech", "-o", "wide")).stdout.split("\n");
+    expect(wide[0]).toMatch(/PROGRESS +ELAPSED +LEFT +COST +ACCOUNT +REMOTE ID +MESSAGE$/);
+    expect(wide[1]).toMatch(/SpeechJob\/one +Succeeded .* \d+s +- .* Account\/default /);
+    expect((await mooring(world, "explain", "echo")).stdout).toContain(`GpuEndpoint ${world.namespace}/echo: `);
+  });
+
+  it("logs, open and cancel act on the object that a user names", async () => {
+    const world = await createWorld("acts");
+    await world.startOperator();
+    await world.apply(manifest("endpoint", {}, "echo"));
+    await world.apply(manifest("turbo", {}, "greeting"));
+    await world.apply(manifest("hd", { suspend: true }, "held"));
+    await waitForCondition(world, "GpuEndpoint", "echo", "Ready");
+    const logs = await mooring(world, "logs", "echo");
+    expect(logs.stdout).toMatch(/^GpuEndpoint \S+\/echo \(\S+\): \w+\nWORKER +STATE +HEALTHY +DRAINING +LOG/);
+    expect(logs.stdout).toMatch(/^(worker-\S+) +ready +yes +no +\/logs\/\1$/m);
+
+    await waitForCondition(world, "SpeechJob", "greeting", "Complete");
+    const { status } = await world.get("SpeechJob", "greeting");
+    expect(status).toMatchObject({ results: [{ url: expect.any(String) }] });
+    const opened = await mooring(world, "open", "greeting", "--print");
+    expect(opened.code).toBe(0);
+    expect(status).toMatchObject({ results: [{ url: opened.stdout.trim() }] });
+    expect(await mooring(world, "open", "held")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("has no result"),
+    });
+
+    expect(await mooring(world, "cancel", "greeting")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("is Succeeded: there is nothing to cancel"),
+    });
+    expect(await mooring(world, "cancel", "speechjob", "held")).toMatchObject({
+      code: 0,
+      stdout: `SpeechJob ${world.namespace}/held is deleted: nothing was sent\n`,
+    });
+    await eventually("the job is gone", async () =>
+      (await world.list("SpeechJob")).every(({ metadata }) => metadata.name !== "held"),
+    );
+    expect(await world.audit("submitSpeech")).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import { JOB_SCENES } from "./stuck-states/job-scenes.ts";
 import {
   conditionOf,
   createShell,
-  describeExcerpt,
+  describesReason,
   explainExcerpt,
   type Outputs,
   readable,
@@ -61,28 +61,24 @@ async function printed(scene: Scene, line: string): Promise<string> {
   return stdout;
 }
 
-type Printed = { explained: string; described: string };
-
-/** What both commands print, once both print the reason: another reason can come between, such as while an account has no server. */
-async function showing(scene: Scene): Promise<Printed | undefined> {
+/** What `mooring explain` prints, once kubectl prints the reason too: another reason can come between, such as while an account has no server. */
+async function showing(scene: Scene): Promise<string | undefined> {
   const object = `${scene.kind.toLowerCase()} ${scene.name}`;
   const explained = await printed(scene, `mooring explain ${object.replace(" ", "/")} -n team-a`);
   const described = await printed(scene, `kubectl describe ${object} -n team-a`);
   const shows =
-    describeExcerpt(stage, scene, described).includes(`Reason:   ${scene.reason}`) &&
+    describesReason(scene, described) &&
     explainExcerpt(stage, explained).includes(`(${scene.reason})`) &&
     described.includes(scene.says ?? "") &&
     explained.replaceAll(/\s+/g, " ").includes(scene.says ?? "");
-  return shows ? { explained, described } : undefined;
+  return shows ? explained : undefined;
 }
 
-/** What both commands print, once it is what the page shows. When the page shows something else: what they print a minute later. */
-async function settled(scene: Scene): Promise<Printed> {
+/** What `mooring explain` prints, once it is what the page shows. When the page shows something else: what it prints a minute later. */
+async function settled(scene: Scene): Promise<string> {
   const page = await readFile(PAGE, "utf8");
-  const isOnPage = ({ described, explained }: Printed) =>
-    page.includes(describeExcerpt(stage, scene, described)) && page.includes(explainExcerpt(stage, explained));
   const first = Date.now();
-  const isDone = (shown: Printed) => isOnPage(shown) || Date.now() - first > 60_000;
+  const isDone = (shown: string) => page.includes(explainExcerpt(stage, shown)) || Date.now() - first > 60_000;
   return eventually(
     "both commands show it",
     async () => {
@@ -111,7 +107,7 @@ describe.concurrent("an object in the state", () => {
         (await eventsOf(worldOf(stage, scene), kind, name)).some((event) => event.startsWith(`Warning ${reason}: `)),
       );
     }
-    const { explained, described } = await settled(scene);
+    const explained = await settled(scene);
     const offered = explained.split("\n").map((line) => line.trim());
     const lines =
       "explained" in commands
@@ -119,7 +115,6 @@ describe.concurrent("an object in the state", () => {
         : commands;
     expect(lines.length, explained).toBeGreaterThan(0);
     outputs.set(scene, {
-      describe: describeExcerpt(stage, scene, described),
       explain: explainExcerpt(stage, explained),
       commands: lines.map((line) => readable(stage, line)),
     });

@@ -128,8 +128,8 @@ it("a server of the page that does not respond: the page says so, and connects a
 it("a list whose first read gets no answer: it is read again when the page is connected again", async () => {
   const { page, go, ui } = await openPage({ args: [`--namespace=${world.namespace}`] });
   let lost = true;
-  await page.route(/api\/rows\?view=jobs/, (route) => (lost ? undefined : route.continue()));
-  await go("jobs");
+  await page.route(/api\/rows\?view=all/, (route) => (lost ? undefined : route.continue()));
+  await go("all");
   await page.getByText("Loading").waitFor();
   await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
   ui.halt();

@@ -8,7 +8,7 @@ import { createWorld, type World } from "../support/world.ts";
 const openPage = browserForTests();
 
 const OBJECTS = 10_000;
-/** Enough for a full page of the list. */
+/** More than the window shows. */
 const FEW_OBJECTS = 60;
 const AT_ONCE = 50;
 
@@ -37,7 +37,7 @@ async function createJobs({ kube, namespace }: World, count: number): Promise<vo
 async function firstList({ page, ui }: OpenPage): Promise<number> {
   const navigated = performance.now();
   await page.goto(`${ui.origin}/?${navigated}#/jobs`);
-  await page.getByRole("row").nth(50).waitFor();
+  await page.getByRole("row").nth(12).waitFor();
   return performance.now() - navigated;
 }
 
@@ -48,11 +48,10 @@ it("10,000 objects: the first list is there about as soon as with 60, and every 
   const started = performance.now();
   const opened = await openPage({ args: [`--namespace=${world.namespace}`] });
   const { page, go, problems } = opened;
-  const text = (value: string) => page.getByText(value);
   await go("jobs");
-  await page.getByRole("row").nth(50).waitFor();
+  await page.getByRole("row").nth(12).waitFor();
   const startMs = performance.now() - started;
-  await text("1–50 of 10,000").waitFor();
+  await page.getByRole("heading", { name: "Jobs 10,000" }).waitFor();
   const completeMs = performance.now() - started;
 
   const pairs: { few: number; many: number }[] = [];
@@ -65,14 +64,20 @@ it("10,000 objects: the first list is there about as soon as with 60, and every 
   const [, , ratio = Number.POSITIVE_INFINITY] = pairs.map(({ few, many }) => many / few).sort((a, b) => a - b);
   expect(ratio).toBeLessThan(2);
 
-  await page.getByRole("link", { name: "Next" }).click();
-  await text("51–100 of 10,000").waitFor();
+  // To the last row and back: what is visible is read, and the document holds a few rows only.
+  await go("jobs?sort=name");
+  await page.getByRole("link", { name: nameOf(0) }).waitFor();
+  await page.keyboard.press("End");
+  await page.getByRole("link", { name: nameOf(9_999) }).waitFor();
+  expect(await page.getByRole("row").count()).toBeLessThan(60);
+  await page.keyboard.press("Home");
+  await page.getByRole("link", { name: nameOf(0) }).waitFor();
   await page.getByRole("button", { name: "Running 100" }).click();
-  await text("1–50 of 100").waitFor();
+  await page.getByRole("heading", { name: "Jobs 100" }).waitFor();
   await page.getByRole("button", { name: "All 10,000" }).click();
   await page.getByRole("searchbox", { name: "Search" }).fill("job-09999");
-  await text("1–1 of 1").waitFor();
-  expect(await page.getByRole("rowheader").allInnerTexts()).toEqual(["job-09999"]);
+  await page.getByRole("heading", { name: "Jobs 1", exact: true }).waitFor();
+  expect(await page.getByRole("rowheader").getByRole("link").allInnerTexts()).toEqual(["job-09999"]);
   await expectAccessible(opened);
 
   const { namespace, kube } = world;

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
-import { browserForTests } from "../support/browser.ts";
+import { browserForTests, expectAccessible, type OpenPage } from "../support/browser.ts";
 import { createScene, type Scene } from "../support/page-scene.ts";
 import { eventually } from "../support/world.ts";
 
@@ -13,43 +13,88 @@ beforeAll(async () => {
   scene = await createScene("team");
 });
 
-/** The pictures of docs/how-to/ui.md: `npm run generate -- images` writes them to docs/images. */
+const object = (kind: string, name: string) => `objects/${kind}/${scene.world.namespace}/${name}`;
+
+/** Every view, by the name of its picture. */
+const VIEWS = {
+  overview: () => "overview",
+  jobs: () => "jobs",
+  endpoints: () => "endpoints",
+  attention: () => "attention",
+  all: () => "all",
+  money: () => "money",
+  result: () => object("SpeechJob", "greeting"),
+  video: () => object("VideoJob", "waves"),
+  halted: () => object("SpeechJob", "lost"),
+  failed: () => `${object("SpeechJob", "unlucky")}?tab=status`,
+  endpoint: () => object("GpuEndpoint", "echo"),
+  drift: () => `${object("GpuEndpoint", "drifted")}?tab=diff`,
+  create: () => "new/SpeechJob?text=The+ferry+leaves.&voiceSetting.voiceID=announcer&name=ferry",
+  edit: () => `edit/GpuEndpoint/${scene.world.namespace}/echo`,
+} as const;
+
+const SIZES = [
+  { width: 1440, height: 900 },
+  { width: 390, height: 844 },
+];
+
+/** The pictures of docs/how-to/ui.md and README.md: `npm run generate -- images` writes them to docs/images. */
 const PICTURES = [
-  { name: "endpoints", view: () => "endpoints", colorScheme: "light" },
-  { name: "jobs-dark", view: () => "jobs?sort=name", colorScheme: "dark" },
-  { name: "inbox", view: () => "inbox", colorScheme: "light" },
-  { name: "result", view: () => `objects/SpeechJob/${scene.world.namespace}/greeting`, colorScheme: "light" },
-  { name: "drift-dark", view: () => `objects/GpuEndpoint/${scene.world.namespace}/drifted`, colorScheme: "dark" },
-  { name: "spending", view: () => "spending", colorScheme: "light" },
-  { name: "cost-over-time", view: () => "spending", colorScheme: "light" },
-  {
-    name: "create",
-    view: () => "create?text=The+ferry+leaves.&voiceID=announcer&name=ferry&namespace=team",
-    colorScheme: "light",
-  },
+  { view: "overview", colorScheme: "light" },
+  { view: "jobs", colorScheme: "dark" },
+  { view: "halted", colorScheme: "light" },
+  { view: "result", colorScheme: "light" },
+  { view: "drift", colorScheme: "dark" },
+  { view: "money", colorScheme: "light" },
+  { view: "create", colorScheme: "light" },
 ] as const;
 
-it("every picture of the documentation can be made", async () => {
-  const wanted = process.env["MOORING_SCREENSHOTS"];
+/** The folder that the variable names, or one that goes after the test. */
+async function folderFor(variable: string): Promise<string> {
+  const wanted = process.env[variable];
   const folder = wanted ?? (await mkdtemp(join(tmpdir(), "mooring-pictures-")));
   await mkdir(folder, { recursive: true });
   onTestFinished(() => (wanted === undefined ? rm(folder, { recursive: true }) : undefined));
+  return folder;
+}
+
+async function show({ page, go }: OpenPage, view: keyof typeof VIEWS): Promise<void> {
+  await go(VIEWS[view]());
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await eventually("the view is loaded", async () => (await page.getByText("Loading…").count()) === 0);
+  if (view === "result" || view === "overview") await page.locator(".waveform[data-drawn]").first().waitFor();
+  if (view === "money") await page.locator(".plot canvas").first().waitFor();
+  if (view === "create") await page.getByText("The job sends one paid request").waitFor();
+  await page.locator("h1").blur();
+}
+
+it("every picture of the documentation can be made", async () => {
+  const folder = await folderFor("MOORING_SCREENSHOTS");
   for (const colorScheme of ["light", "dark"] as const) {
-    const { page, go } = await openPage({ args: scene.uiArgs, colorScheme, viewport: { width: 1280, height: 800 } });
-    for (const { name, view } of PICTURES.filter((picture) => picture.colorScheme === colorScheme)) {
-      await go(view());
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      await eventually("the view is loaded", async () => (await page.getByText("Loading…").count()) === 0);
-      if (name === "result") await page.locator(".waveform[data-drawn]").waitFor();
-      if (name === "spending") await page.locator(".plot canvas").nth(2).waitFor();
-      if (name === "create") await page.getByText("kind: SpeechJob").waitFor();
-      await page.locator("h1").blur();
-      const path = join(folder, `ui-${name}.png`);
-      // The report is below the accounts.
-      const shown = name === "cost-over-time" ? page.locator("section.card").last() : page;
-      if (name === "cost-over-time") await page.locator("figure:has-text('Cost over time') canvas").waitFor();
-      await shown.screenshot({ path });
+    const opened = await openPage({ args: scene.uiArgs, colorScheme, viewport: { width: 1280, height: 800 } });
+    for (const { view } of PICTURES.filter((picture) => picture.colorScheme === colorScheme)) {
+      await show(opened, view);
+      const path = join(folder, `ui-${view}${colorScheme === "dark" ? "-dark" : ""}.png`);
+      await opened.page.screenshot({ path });
       expect((await stat(path)).size).toBeGreaterThan(10_000);
     }
   }
 });
+
+/** `npm run generate -- screens FOLDER` keeps the pictures. */
+it.each(SIZES.flatMap((size) => (["light", "dark"] as const).map((colorScheme) => ({ ...size, colorScheme }))))(
+  "every view fits a screen of $width px and is accessible, $colorScheme",
+  async ({ width, height, colorScheme }) => {
+    const folder = await folderFor("MOORING_SCREENS");
+    const opened = await openPage({ args: scene.uiArgs, colorScheme, viewport: { width, height } });
+    const { page, problems } = opened;
+    for (const view of Object.keys(VIEWS) as (keyof typeof VIEWS)[]) {
+      await show(opened, view);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      expect(overflow, view).toBeLessThanOrEqual(0);
+      await page.screenshot({ path: join(folder, `${view}-${width}-${colorScheme}.png`), fullPage: true });
+      await expectAccessible(opened);
+    }
+    expect(problems).toEqual([]);
+  },
+);

@@ -38,7 +38,7 @@ describe("a page for the user of this machine", () => {
       const type = response.headers()["content-type"] ?? "";
       if (/json|html|javascript/.test(type)) bodies.push(await response.text().catch(() => ""));
     });
-    for (const view of ["endpoints", "jobs", "inbox", "create", "spending", "all"]) {
+    for (const view of ["overview", "endpoints", "jobs", "attention", "new/SpeechJob", "money", "all"]) {
       await go(view);
       await eventually("the view is loaded", async () => (await page.getByText("Loading…").count()) === 0);
     }
@@ -49,7 +49,10 @@ describe("a page for the user of this machine", () => {
       ["VideoJob", "waves"],
     ]) {
       await go(`objects/${kind}/${scene.world.namespace}/${name}`);
-      await page.getByRole("heading", { name: "Spec and status" }).waitFor();
+      for (const tab of ["Spec", "Status"]) {
+        await page.getByRole("link", { name: tab, exact: true }).click();
+        await page.getByRole("button", { name: "Copy", exact: true }).waitFor();
+      }
     }
     await page.waitForLoadState();
     const everything = bodies.join("\n");

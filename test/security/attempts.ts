@@ -75,7 +75,7 @@ export const ATTEMPTS: readonly Attempt[] = [
   ),
   tenant(
     "Leaves the folder of a store by its path or by a link",
-    "integration/artifacts/volume.test.ts",
+    "component/artifacts/volume.test.ts",
     "a link in place of a folder or of the file is refused",
   ),
   tenant("Puts a header or another request into a request", "security/header-injection.test.ts", "is not sent"),
@@ -86,7 +86,7 @@ export const ATTEMPTS: readonly Attempt[] = [
   ),
   tenant(
     "Uses a ClusterAccount that does not allow the namespace",
-    "integration/tenants.test.ts",
+    "sim/stories/tenants.test.ts",
     "does not allow is reported and sends nothing",
   ),
   tenant("Points an Account at a private address", "integration/tenants.test.ts", "at a private address is refused"),

@@ -57,16 +57,8 @@ async function runSeeds({ mutant, stopAtFirst }: Search): Promise<SeedReport[]> 
   let stopped = false;
 
   async function runWorker(first: number, count: number): Promise<void> {
-    const args = [
-      "--from",
-      String(first),
-      "--seeds",
-      String(count),
-      "--step",
-      String(workers),
-      "--until",
-      String(until),
-    ];
+    const every = Array.from({ length: count }, (_, index) => first + index * workers);
+    const args = ["--seeds", every.join(","), "--until", String(until)];
     if (mutant !== undefined) args.push("--mutant", mutant);
     if (hours !== undefined) args.push("--hours", String(hours));
     if (values.log) args.push("--log");

@@ -26,6 +26,7 @@ function planWith(faults: Plan["faults"]): Plan {
   return {
     seed: 1,
     replicas: 1,
+    spares: 0,
     streamingLists: true,
     generation: "Current",
     listDelayMs: 0,

@@ -5,6 +5,8 @@ export type SeedReport = Omit<RunResult, "plan" | "counts" | "lastLines"> & {
   seed: number;
   counts: Record<string, number>;
   tookMs: number;
+  /** With `--places`: the places that ran. */
+  reached?: number[] | undefined;
 };
 
 export type Totals = {

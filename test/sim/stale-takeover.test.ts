@@ -22,6 +22,7 @@ function planWith(
   return {
     seed: 1,
     replicas: 1,
+    spares: 0,
     streamingLists: true,
     generation: "Current",
     listDelayMs: 59_000,

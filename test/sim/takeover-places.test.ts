@@ -13,6 +13,7 @@ function planOf(seed: number, endsAt: number): Plan {
   return {
     seed,
     replicas: 1,
+    spares: 0,
     streamingLists: true,
     generation: "Current",
     listDelayMs: 0,

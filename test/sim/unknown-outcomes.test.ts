@@ -6,12 +6,15 @@ import type { FaultInput } from "../../src/simulator/faults.ts";
 import { PAID, paidCalls } from "../faults/paid-calls.ts";
 import { manifest, type Variant } from "../support/manifests.ts";
 import { type AnyObject, condition } from "../support/world.ts";
-import { createStage, type Stage, type StageOptions, waitForCondition } from "./stage/stage.ts";
+import { type Stage, waitForCondition } from "./stage/stage.ts";
+import { startedStage } from "./stage/started.ts";
 
 const JOBS = 50;
 /** Statuses in the service's own format, after the effect; together they hit 40 % of the calls. */
 const STATUSES = [500, 503, 408, 499];
 const EACH = 1 - 0.6 ** (1 / STATUSES.length);
+
+const QUICK = { simulator: { timeScale: 0.1 } };
 
 const VARIANTS: readonly [Variant, (text: string) => Record<string, unknown>][] = [
   ["hd", (text) => ({ text })],
@@ -20,13 +23,6 @@ const VARIANTS: readonly [Variant, (text: string) => Record<string, unknown>][] 
   ["image", (text) => ({ imageToVideo: { prompt: text } })],
   ["reference", (text) => ({ videoToVideo: { input: { prompt: text } } })],
 ];
-
-async function startedStage(options: StageOptions = {}): Promise<Stage> {
-  const stage = await createStage({ ...options, simulator: { timeScale: 0.1 } });
-  onTestFinished(stage.end);
-  stage.start();
-  return stage;
-}
 
 const jobsOf = async (stage: Stage): Promise<AnyObject[]> => [
   ...(await stage.list("SpeechJob")),
@@ -37,7 +33,7 @@ const phaseOf = ({ status }: AnyObject) => String(status?.["phase"]);
 it(`${JOBS} jobs of all kinds, and 40 % of the paid calls take effect and fail: none is paid twice`, async () => {
   const root = await mkdtemp(join(tmpdir(), "mooring-unknown-"));
   onTestFinished(() => rm(root, { recursive: true, force: true }));
-  const stage = await startedStage({ artifactRoot: root });
+  const stage = await startedStage({ ...QUICK, artifactRoot: root });
   const faults = PAID.flatMap((operation) =>
     STATUSES.map((status): FaultInput => ({ operation, kind: "status", status, after: true, probability: EACH })),
   );
@@ -72,7 +68,7 @@ it(`${JOBS} jobs of all kinds, and 40 % of the paid calls take effect and fail: 
 });
 
 it("an outage of a paid operation halts few jobs: the others wait, and are sent when it works again", async () => {
-  const stage = await startedStage();
+  const stage = await startedStage(QUICK);
   const operation = "submitImageToVideo";
   await stage.control("POST", "/__faults", { operation, kind: "status", status: 500, after: true, probability: 1 });
   const apply = (index: number) => {
@@ -110,7 +106,7 @@ it("an outage of a paid operation halts few jobs: the others wait, and are sent 
 });
 
 it("an update that fails, or reports an error in a 2xx, is sent again and is no drift fight", async () => {
-  const stage = await startedStage();
+  const stage = await startedStage(QUICK);
   await stage.apply(manifest("endpoint", {}, "echo"));
   await waitForCondition(stage, "GpuEndpoint", "echo", "Ready");
   const operation = "updateEndpoint";

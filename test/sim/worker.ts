@@ -1,19 +1,17 @@
-/** Runs seeds and prints one line of JSON for each. Started by main.ts. */
+/** Runs the seeds of `--seeds 1,2,3` and prints one line of JSON for each. Started by main.ts and mutants/random. */
 
 import { registerHooks } from "node:module";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { mutantNamed } from "./mutants/all.ts";
-import { mutated, ROOT } from "./mutants/mutant.ts";
+import { changeBy } from "./mutants/change.ts";
+import { takeReached } from "./mutants/random/marks.ts";
 import type { SeedReport } from "./report.ts";
 
 const { values } = parseArgs({
   options: {
-    from: { type: "string" },
-    seeds: { type: "string" },
-    step: { type: "string", default: "1" },
+    seeds: { type: "string", default: "1" },
     mutant: { type: "string" },
+    places: { type: "string" },
     log: { type: "boolean", default: false },
     until: { type: "string", default: "Infinity" },
     twice: { type: "boolean", default: false },
@@ -21,7 +19,8 @@ const { values } = parseArgs({
   },
 });
 
-if (values.mutant !== undefined) disableGuard(values.mutant);
+const { mutant, places } = values;
+if (mutant !== undefined || places !== undefined) changeSources();
 // Loaded after the hooks are in place.
 const { planOf } = await import("./scenario/plan.ts");
 const { runPlan } = await import("./scenario/run.ts");
@@ -29,10 +28,9 @@ const { runPlan } = await import("./scenario/run.ts");
 // Nobody reads the stacks of errors, and they take time. The digest of a run does not depend on them.
 if (!values.log) Error.stackTraceLimit = 0;
 
-const step = Number(values.step);
 const hours = values.hours === undefined ? undefined : Number(values.hours);
-for (let i = 0; i < Number(values.seeds) && Date.now() < Number(values.until); i++) {
-  const seed = Number(values.from) + i * step;
+for (const seed of values.seeds.split(",").map(Number)) {
+  if (Date.now() >= Number(values.until)) break;
   const began = performance.now();
   // The logs of every eighth seed are searched for secrets.
   const logged = values.log || seed % 8 === 0;
@@ -46,18 +44,20 @@ for (let i = 0; i < Number(values.seeds) && Date.now() < Number(values.until); i
     result.violation ??= { invariant: "Replays", message: "a second run has another trace", atMs: 0 };
   }
   const { plan: _plan, counts, lastLines: _lines, ...rest } = result;
-  const report: SeedReport = { seed, ...rest, counts: Object.fromEntries(counts), tookMs: performance.now() - began };
+  const reached = places === undefined ? undefined : takeReached();
+  const tookMs = performance.now() - began;
+  const report: SeedReport = { seed, ...rest, counts: Object.fromEntries(counts), tookMs, reached };
   process.stdout.write(`${JSON.stringify(report)}\n`);
 }
 
-/** Replaces the source of a guard as it is loaded. */
-function disableGuard(name: string): void {
-  const mutant = mutantNamed(name);
-  const target = pathToFileURL(join(ROOT, mutant.file)).href;
+/** Changes the source of a file as it is loaded. */
+function changeSources(): void {
+  const change = changeBy({ mutant, places });
   registerHooks({
     load(url, context, next) {
       const loaded = next(url, context);
-      return url === target ? { ...loaded, source: mutated(mutant, String(loaded.source)) } : loaded;
+      const source = url.startsWith("file:") ? change(fileURLToPath(url), String(loaded.source)) : undefined;
+      return source === undefined ? loaded : { ...loaded, source };
     },
   });
 }

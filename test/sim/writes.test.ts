@@ -14,6 +14,7 @@ async function writesOf(kind: ObjectPlan["kind"], count: number, synchronous: bo
   const plan: Plan = {
     seed: 1,
     replicas: 1,
+    spares: 0,
     streamingLists: true,
     generation: "Current",
     listDelayMs: 0,

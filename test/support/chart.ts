@@ -18,9 +18,10 @@ export type Rule = {
 /** Runs helm without a cluster; never throws. */
 export const helm = async (...args: string[]): Promise<Ended> => run(await tool("helm"), args);
 
-/** The manifests of release `mooring` as text. @throws Error with what helm says */
+/** The manifests of release `mooring`, hooks included, as text. @throws Error with what helm says */
 async function renderText(namespace: string, ...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await helm("template", "mooring", CHART, "--namespace", namespace, ...args);
+  const settings = ["--set=cleanup.inTemplate=true", ...args];
+  const { code, stdout, stderr } = await helm("template", "mooring", CHART, "--namespace", namespace, ...settings);
   if (code !== 0) throw new Error(stderr);
   return stdout;
 }

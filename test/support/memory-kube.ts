@@ -31,6 +31,13 @@ export function memoryKube<T extends KubeObject>(store: Store<T>): { client: Kub
       return object;
     },
     async update(resource, { namespace, name }, body) {
+      const present = store.get(`${namespace}/${name}`);
+      if (!("spec" in body)) {
+        if (present === undefined) throw new KubeError("not found", { status: 404, reason: "NotFound" });
+        const object = stored({ ...present, status: body.status as T["status"] });
+        store.upsert(object);
+        return object as never;
+      }
       const object = stored(body);
       others.set(`${resource.plural}/${namespace}/${name}`, object);
       return object;

@@ -35,13 +35,22 @@ export function createObjectStore(): ObjectStore {
       if (objects.has(own)) return failure(409, "AlreadyExists", `${own} already exists`);
       return { status: 201, body: store(method, own, object) };
     }
+    if (method === "GET" && path.endsWith("/leases")) {
+      const items = [...objects].flatMap(([key, one]) => (key.startsWith(`${path}/`) ? [one] : []));
+      return { body: { metadata: { resourceVersion: String(version) }, items } };
+    }
     const present = objects.get(path);
     if (present === undefined) return failure(404, "NotFound", `${path} not found`);
     if (method === "GET") return { body: present };
-    const { resourceVersion: wanted, uid } = object.metadata ?? {};
+    const preconditions = (body as { preconditions?: Stored["metadata"] }).preconditions;
+    const { resourceVersion: wanted, uid } = preconditions ?? object.metadata ?? {};
     const replaced = uid !== undefined && uid !== present.metadata.uid;
     if (replaced || (wanted !== undefined && wanted !== present.metadata.resourceVersion)) {
       return failure(409, "Conflict", "the object has been modified; please apply your changes to the latest version");
+    }
+    if (method === "DELETE") {
+      objects.delete(path);
+      return { body: {} };
     }
     if (method === "PUT") return { body: store(method, path, object) };
     return failure(405, "MethodNotAllowed");

@@ -27,12 +27,7 @@ export function made(object: PageObject): PageObject[] {
 }
 
 /** Pages on which a block of YAML without a kind is a values file of the chart. */
-const VALUES_PAGES = [
-  "docs/how-to/install.md",
-  "docs/runbooks/README.md",
-  "docs/how-to/tracing.md",
-  "docs/how-to/ui.md",
-];
+const VALUES_PAGES = ["docs/how-to/install.md", "docs/how-to/alerts.md", "docs/how-to/tracing.md", "docs/how-to/ui.md"];
 
 /** Values of the chart on the pages: values files, and those in a HelmRelease of Flux or an Application of Argo CD. */
 export function chartValues(pages: readonly Page[]): { place: string; values: unknown }[] {

@@ -13,6 +13,7 @@ export function run(
     const child = execFile(file, args, options, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
     );
-    child.stdin?.end(input);
+    // A program that ends without reading its input fails by its exit code.
+    child.stdin?.on("error", () => undefined).end(input);
   });
 }

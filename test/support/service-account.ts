@@ -64,9 +64,11 @@ export function accountAt(
     budget: () => undefined,
     allowance: () => NO_ALLOWANCE,
     maxSpeechCharacters: 50_000,
+    reuse: false,
+    addressOf: () => baseURL,
     resultLookup: anyAddress,
     vanished: () => 0,
-    allows: async () => true,
+    refusal: async () => undefined,
     reportableKeys: async () => ({ kind: "All" }),
     ...change,
   };

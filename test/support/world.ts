@@ -207,7 +207,7 @@ async function spawnOperator(
       "operator",
       `--kubeconfig=${kubeconfig}`,
       `--watch-namespaces=${namespace}`,
-      `--leader-election-namespace=${namespace}`,
+      `--operator-namespace=${namespace}`,
       "--metrics-bind-address=127.0.0.1:0",
       "--health-probe-bind-address=127.0.0.1:0",
       "--log-level=debug",

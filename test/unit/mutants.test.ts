@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MUTANTS } from "../sim/mutants/all.ts";
 import { mutated, ROOT, sourceOf } from "../sim/mutants/mutant.ts";
+import { marked, takeReached } from "../sim/mutants/random/marks.ts";
 import { relatedTests } from "../sim/mutants/random/related.ts";
 
 describe("a guard that the mutation check disables", () => {
@@ -35,10 +36,35 @@ describe("a random mutant", () => {
     expect(mutated(mutant, "if (a < 1 && b < 1 && b < 1) go();")).toBe("if (a < 1 && b <= 1 && b < 1) go();");
   });
 
-  it("is shown to the tests that load its file, and to the nearest first", () => {
-    const tests = relatedTests("unit", "src/base/semaphore.ts");
-    expect(tests[0]).toBe("test/unit/base/semaphore.test.ts");
+  it("is shown to the tests that load its file", () => {
+    const tests = relatedTests("src/base/semaphore.ts");
+    expect(tests).toContain("test/unit/base/semaphore.test.ts");
     expect(tests).toContain("test/unit/artifacts/failed-writers.test.ts");
     expect(tests).not.toContain("test/unit/base/fair-queue.test.ts");
+  });
+
+  it("and each place tells that it runs, and does what it did", () => {
+    const source = "if (a && b) xs?.some(first ?? c);";
+    const place = (index: number, find: string, operator: string) => ({
+      index,
+      file: "",
+      at: source.indexOf(find),
+      find,
+      operator,
+    });
+    const places = [
+      place(0, "a && b", "condition"),
+      place(1, "a && b", "logical"),
+      place(2, "some", "method"),
+      place(3, "xs?.some(first ?? c);", "statement"),
+      place(4, "first ?? c", "logical"),
+    ];
+    const text = marked(source, places);
+    const run = new Function("a", "b", "xs", "first", "c", text);
+    takeReached();
+    run(true, false, [], undefined, () => true);
+    expect(takeReached().sort()).toEqual([0, 1]);
+    run(true, true, [1], undefined, () => true);
+    expect(takeReached().sort()).toEqual([0, 1, 2, 3, 4]);
   });
 });

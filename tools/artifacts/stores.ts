@@ -4,8 +4,8 @@ import type { ArtifactStoreHandle } from "../../src/artifacts/types.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { S3Server } from "./versitygw.ts";
 
-const handleOptions = (limits: Partial<StoreLimits>) => ({
-  clock: systemClock,
+const handleOptions = (limits: Partial<StoreLimits>, clock = systemClock) => ({
+  clock,
   group: "team",
   ...createSharedPools(),
   limits: () => ({ ...DEFAULT_LIMITS, ...limits }),
@@ -15,8 +15,9 @@ export function volumeStore(
   root: string,
   limits: Partial<StoreLimits> = {},
   path = "results",
+  clock = systemClock,
 ): Promise<ArtifactStoreHandle> {
-  return openStore({ kind: "volume", volume: { root, path } }, handleOptions(limits));
+  return openStore({ kind: "volume", volume: { root, path } }, handleOptions(limits, clock));
 }
 
 export function s3Store(

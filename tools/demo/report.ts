@@ -17,20 +17,23 @@ function stateOf({ state, ready, reason, message }: Row): string {
 }
 
 /** What to type in another terminal while everything runs. */
-export function lookAroundLines({ controlPlane, namespace, simulator, metrics, logs }: Stack): string[] {
+export function lookAroundLines({ controlPlane, namespace, simulator, metrics, logs, account }: Stack): string[] {
   const { kubectl, kubeconfig } = controlPlane;
   const onPath = (process.env.PATH ?? "").split(":").includes(dirname(kubectl)) && basename(kubectl) === "kubectl";
   const inNamespace = namespace === "default" ? "" : ` -n ${namespace}`;
   return [
     "Everything stays up until Ctrl-C. In another terminal:",
-    `  export KUBECONFIG=${kubeconfig}`,
+    `  export KUBECONFIG=${kubeconfig} PATH="$PWD/bin:$PATH"`,
     ...(onPath ? [] : [`  alias kubectl=${kubectl}`]),
     `  kubectl get mooring${inNamespace}`,
-    `  npm exec -- node dist/mooring.mjs say "Welcome aboard." --voice announcer -o welcome.mp3${inNamespace}`,
+    `  mooring say "Welcome aboard." --voice announcer -o welcome.mp3${inNamespace}`,
+    "  mooring ui --allow-private-networks    # the flag plays results of this machine",
+    `  mooring status${inNamespace} -o wide    # with costs`,
+    `  kubectl get ${account} -o wide${inNamespace}    # with the spending of the month`,
     `  kubectl describe gpuep minimal${inNamespace}`,
     `  kubectl patch gpuep minimal${inNamespace} --type=merge -p '{"spec":{"workers":{"max":5}}}'`,
     `  kubectl delete gpuep scratch${inNamespace}`,
-    `  curl -s ${simulator}/__audit/counts    # what the remote was asked; /__state is what it has`,
+    `  curl -s ${simulator}/__audit/counts    # what the service was asked; /__state is what it has`,
     `  curl -s ${metrics} | grep ^mooring_`,
     `  tail -f ${logs}/operator.log`,
     "The URLs above can be opened in a browser meanwhile.",

@@ -22,6 +22,8 @@ export type Stack = {
   controlPlane: ControlPlane;
   /** Where the examples live: `default` of a control plane of our own, a new one in somebody else's cluster. */
   namespace: string;
+  /** The account that the examples use, as `KIND/NAME`. */
+  account: string;
   simulator: string;
   /** Address of the operator's /metrics. */
   metrics: string;
@@ -73,9 +75,11 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
       signal: either,
     });
 
+  const kind = borrowed ? "account" : "clusteraccount";
   const stack: Omit<Stack, "simulator" | "metrics" | "operatorCommand"> = {
     controlPlane,
     namespace,
+    account: `${kind}/default`,
     logs: dir,
     failed,
     letOperatorEnd: (report) => guarded.tolerate("operator", ({ message }) => report(message)),
@@ -101,8 +105,8 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
     try {
       await runProgram(controlPlane.kubectl, args);
     } catch (error) {
-      const scope = `--watch-namespaces ${namespace} --leader-election-namespace ${namespace}`;
-      say(`${message(error)}\nIf the namespace stays: npm exec -- node dist/mooring.mjs cleanup ${scope}`);
+      const scope = `--watch-namespaces ${namespace} --operator-namespace ${namespace}`;
+      say(`${message(error)}\nIf the namespace stays: bin/mooring cleanup ${scope}`);
     }
   }
 
@@ -127,7 +131,7 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
       BUNDLE,
       "operator",
       `--kubeconfig=${controlPlane.kubeconfig}`,
-      `--leader-election-namespace=${namespace}`,
+      `--operator-namespace=${namespace}`,
       "--metrics-bind-address=127.0.0.1:0",
       "--health-probe-bind-address=127.0.0.1:0",
       "--log-format=pretty",
@@ -142,7 +146,6 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
     const account = join(dir, "account.yaml");
     await writeFile(account, accountManifests(simulator, namespace, borrowed));
     await run(["apply", "-f", account]);
-    const kind = borrowed ? "account" : "clusteraccount";
     await run(["wait", "--for=condition=Ready", `${kind}/default`, STARTED_TIMEOUT]);
     say(`${borrowed ? "Account" : "ClusterAccount"} default is Ready: the simulator takes its key`);
     return { ...stack, simulator, metrics, operatorCommand: [process.execPath, ...command].join(" ") };
@@ -176,14 +179,18 @@ function accountManifests(baseURL: string, namespace: string, borrowed: boolean)
     stringData: { apiKey: API_KEY },
   };
   const reference = { name: "service-api-key", key: "apiKey" };
+  const billing = { interval: "10s" };
   const account = {
     apiVersion: "mooring.dev/v1alpha1",
     kind: borrowed ? "Account" : "ClusterAccount",
     metadata: { name: "default", ...(borrowed ? { namespace } : {}) },
     spec: borrowed
-      ? { baseURL, apiKeySecretRef: reference }
+      ? { baseURL, billing, apiKeySecretRef: reference }
       : {
           baseURL,
+          billing,
+          // Everyone here may see what the account costs.
+          spending: { showInStatus: true, reports: [{ namespaces: {} }] },
           apiKeySecretRef: { namespace, ...reference },
           // The results are at the simulator, on this machine.
           results: { allowedPrivateNetworks: ["127.0.0.0/8"] },

@@ -1,6 +1,5 @@
+import { createLiveText, type Screen } from "../../src/cli/live-text.ts";
 import type { Row } from "./rows.ts";
-
-export type Screen = { write(text: string): unknown; isTTY?: boolean; columns?: number };
 
 export type Table = { show(rows: readonly Row[]): void };
 
@@ -25,19 +24,14 @@ export function createTable(screen: Screen, seconds: () => number): Table {
 }
 
 function inPlace(screen: Screen): Table {
-  let height = 0;
-  let shown = "";
+  const draw = createLiveText(screen);
   return {
-    show(rows) {
-      const width = (screen.columns ?? 100) - 1;
-      const lines = tableLines(rows).map((line) => line.slice(0, width));
-      const text = lines.map((line) => `${line}\n`).join("");
-      if (text === shown) return;
-      // Up to the first line of the last drawing, and away with everything below.
-      screen.write(`${height === 0 ? "" : `\u001b[${height}A\u001b[J`}${text}`);
-      shown = text;
-      height = lines.length;
-    },
+    show: (rows) =>
+      draw(
+        tableLines(rows)
+          .map((line) => `${line}\n`)
+          .join(""),
+      ),
   };
 }
 

@@ -47,45 +47,6 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- end -}}
 
-{{- /* The most shards: MAX_SHARDS in src/operator/shard.ts. */ -}}
-{{- define "mooring.maxShards" -}}8{{- end -}}
-
-{{- /* The Deployment of a shard: dict root, shard. */ -}}
-{{- define "mooring.deployment" -}}
-{{- $name := include "mooring.fullname" .root -}}
-{{- if gt (int .root.Values.shards) 1 -}}{{ printf "%s-shard-%d" $name (int .shard) }}{{- else -}}{{ $name }}{{- end -}}
-{{- end -}}
-
-{{- /* The Deployments of all shards, as JSON. */ -}}
-{{- define "mooring.deployments" -}}
-{{- $names := list -}}
-{{- range $shard := until (int .Values.shards) }}{{ $names = append $names (include "mooring.deployment" (dict "root" $ "shard" $shard)) }}{{ end -}}
-{{- toJson $names -}}
-{{- end -}}
-
-{{- /* What has a name in each shard, such as its lease: dict base, shard. As nameOf in src/operator/shard.ts. */ -}}
-{{- define "mooring.shardName" -}}
-{{ .base }}{{ if .shard }}-shard-{{ .shard }}{{ end }}
-{{- end -}}
-
-{{- /* The names that begin with a base in each shard, as YAML: dict base. The processes of a new number of shards read those of the old one. */ -}}
-{{- define "mooring.shardNames" -}}
-{{- $base := .base -}}
-{{- range $shard := until (int (include "mooring.maxShards" .)) }}
-- {{ include "mooring.shardName" (dict "base" $base "shard" $shard) }}
-{{- end }}
-{{- end -}}
-
-{{- /* A PromQL expression about the lease of shard 0, for the lease of each shard that the values ask for: dict root, expr. */ -}}
-{{- define "mooring.eachLease" -}}
-{{- $base := "mooring-operator" -}}
-{{- $expressions := list -}}
-{{- range $shard := until (int .root.Values.shards) -}}
-{{- $expressions = append $expressions (replace $base (include "mooring.shardName" (dict "base" $base "shard" $shard)) $.expr) -}}
-{{- end -}}
-{{ join " or " $expressions }}
-{{- end -}}
-
 {{- define "mooring.image" -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}
@@ -101,7 +62,12 @@ imagePullSecrets:
 {{- toYaml . | nindent 2 }}
 {{- end }}
 securityContext:
-{{- toYaml .Values.podSecurityContext | nindent 2 }}
+{{- $security := deepCopy .Values.podSecurityContext }}
+{{- /* A volume belongs to root unless the pod names a group. OpenShift chooses the group, and refuses another one. */}}
+{{- if and .Values.artifacts.persistence.enabled (not (.Capabilities.APIVersions.Has "security.openshift.io/v1")) }}
+{{- $security = merge $security (dict "fsGroup" 65532) }}
+{{- end }}
+{{- toYaml $security | nindent 2 }}
 {{- with .Values.nodeSelector }}
 nodeSelector:
 {{- toYaml . | nindent 2 }}

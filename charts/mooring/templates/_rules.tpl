@@ -16,7 +16,7 @@ compares all of them with a list and runs an operator with exactly these permiss
   verbs: {{ toJson .verbs }}
 - apiGroups: [mooring.dev]
   resources: [{{ .resource }}/status]
-  verbs: [patch]
+  verbs: [patch, update]
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -41,6 +41,10 @@ compares all of them with a list and runs an operator with exactly these permiss
 {{- define "mooring.rules.objects" -}}
 {{ include "mooring.rules.kinds" (dict "root" . "namespaced" true) }}
 {{ include "mooring.rules.events" . }}
+# The address of a Service that receives callbacks of jobs of its namespace.
+- apiGroups: [""]
+  resources: [services]
+  verbs: [get]
 {{- end -}}
 
 {{- define "mooring.rules.events" -}}
@@ -57,12 +61,12 @@ compares all of them with a list and runs an operator with exactly these permiss
 - apiGroups: [""]
   resources: [namespaces]
   verbs: [get]
-# Whether the operator of another installation still serves an account.
+{{- if not .Values.watchNamespaces }}
+# Whether the process of another installation still serves an account. Its name is not known before.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  resourceNames:
-  {{- include "mooring.shardNames" (dict "base" "mooring-operator") | nindent 2 }}
   verbs: [get]
+{{- end }}
 {{- if and .Values.metrics.enabled (eq .Values.metrics.auth "token-review") }}
 # Who asks for metrics, and whether they may.
 - apiGroups: [authentication.k8s.io]
@@ -74,16 +78,16 @@ compares all of them with a list and runs an operator with exactly these permiss
 {{- end }}
 {{- end -}}
 
-{{- /* In the release's namespace: the lease of each shard, the usage of 13 months, and the mark of a restore of etcd. A name cannot limit `create`. */ -}}
-{{- define "mooring.rules.leader" -}}
+{{- /* The lease of each process, which has the name of its pod and a random part: no rule can name it. */ -}}
+{{- define "mooring.rules.leases" -}}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  verbs: [create]
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  resourceNames:
-  {{- include "mooring.shardNames" (dict "base" "mooring-operator") | nindent 2 }}
-  verbs: [get, update]
+  verbs: [create, get, list, update, delete]
+{{- end -}}
+
+{{- /* In the release's namespace: leases, the usage of 13 months, and the mark of a restore of etcd. A name cannot limit `create`. */ -}}
+{{- define "mooring.rules.installation" -}}
+{{ include "mooring.rules.leases" . }}
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [create]
@@ -221,19 +225,12 @@ identity: changing them is for admins.
   verbs: [list, patch]
 {{- end -}}
 
-{{- define "mooring.rules.cleanup.leader" -}}
+{{- define "mooring.rules.cleanup.installation" -}}
 - apiGroups: [apps]
   resources: [deployments/scale]
-  resourceNames: {{ include "mooring.deployments" . }}
+  resourceNames: [{{ include "mooring.fullname" . }}]
   verbs: [patch]
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  verbs: [create]
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  resourceNames:
-  {{- include "mooring.shardNames" (dict "base" "mooring-operator") | nindent 2 }}
-  verbs: [get, update, delete]
+{{ include "mooring.rules.leases" . }}
 {{- end -}}
 
 {{- /* `mooring apply` of ClusterAccount default, after an install or upgrade. A name cannot limit `create`. */ -}}

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { ownValue } from "../../base/own-value.ts";
 import { structuralSchema } from "../schema/structural.ts";
+import { IN_OUR_WORDS } from "../schema/wording.ts";
 import { KINDS } from "../v1alpha1/kinds.ts";
 import { API_VERSION, GROUP } from "../v1alpha1/meta.ts";
 
@@ -12,8 +13,8 @@ const NAME_LENGTH = 253;
 const ROOT_FIELDS = ["apiVersion", "kind", "metadata", "spec", "status"];
 
 /**
- * What the API server would refuse of an object of our kinds, as far as one manifest shows it: schema, rules, and fields
- * that do not exist (as kubectl's validation). What compares with a stored object (immutable fields) cannot be seen.
+ * What the API server refuses in an object of Mooring, as far as one manifest shows it: schema, rules, and fields
+ * that do not exist (as kubectl's validation). Rules about a stored object (immutable fields) are not checked.
  * @returns undefined for an object of another group
  */
 export function manifestProblems(object: unknown): ManifestProblem[] | undefined {
@@ -65,17 +66,17 @@ function metadataProblems(metadata: unknown, namespaced: boolean): ManifestProbl
 
 /** What a schema with its rules refuses of a spec. Fields that it does not know are no problem. */
 export function schemaProblems(schema: z.ZodType, spec: unknown): ManifestProblem[] {
-  const parsed = schema.safeParse(withoutNulls(spec));
+  const parsed = schema.safeParse(withoutNulls(spec), IN_OUR_WORDS);
   if (parsed.success) return [];
   return parsed.error.issues
-    .filter(({ code }) => code !== "unrecognized_keys") // told as unknown fields
+    .filter(({ code }) => code !== "unrecognized_keys") // reported as unknown fields
     .map(({ path, message }) => ({
       path: ["spec", ...path.map((part) => (typeof part === "number" ? part : String(part)))],
-      message: message.endsWith("received undefined") ? "is missing" : message,
+      message,
     }));
 }
 
-/** The API server drops what is null before it looks. Returns `value` itself when nothing in it is null. */
+/** Without nulls, which the API server drops before it validates. Returns `value` itself when nothing in it is null. */
 function withoutNulls(value: unknown): unknown {
   if (!hasNull(value)) return value;
   if (Array.isArray(value)) return value.map(withoutNulls);

@@ -11,7 +11,7 @@ export type Column = {
   wide?: boolean;
 };
 
-/** Everything a CRD says of a kind. */
+/** Everything that a CRD has about a kind. */
 export type KindDefinition = {
   resource: Resource;
   /** What `kubectl explain` shows first. */

@@ -71,7 +71,7 @@ export function duration(description: string, max?: string): z.ZodString {
   return ruled(z.string().max(32), rules).describe(description);
 }
 
-/** Holds for what is no duration: that has a rule of its own. */
+/** True for what is no duration, which has a rule of its own. */
 function notLonger(max: string, regex: RegExp) {
   return {
     cel: `!self.matches(${celString(DURATION)}) || duration(self) <= duration(${celString(max)})`,

@@ -64,7 +64,7 @@ function isIntegerEnum(node: SchemaNode): boolean {
   return Array.isArray(node.enum) && node.enum.every((value) => Number.isInteger(value));
 }
 
-/** zod bounds every integer by what JavaScript counts exactly; such a bound says nothing of the field. */
+/** zod bounds every integer by what JavaScript counts exactly; such a bound is no rule of the field. */
 function integerFormat(node: SchemaNode): void {
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { cidr, flag, listOf, text } from "../schema/fields.ts";
 import { ruled } from "../schema/rule.ts";
 
-/** What only a ClusterAccount has: who may use it and see its spending, and where results may come from. */
+/** Fields of a ClusterAccount alone: who may use it and see its spending, and where results may come from. */
 
 const expressionSchema = ruled(
   z.object({

@@ -28,6 +28,15 @@ const unbilledTasksSchema = z.object({
   lastEnd: time("When the newest of them ended."),
 });
 
+export const priceSchema = z.object({
+  name: text(600, "Identifier of the GPU product, or name of the model.", 0),
+  unit: z
+    .enum(["CardHour", "ThousandCharacters", "Second"])
+    .describe("CardHour: one GPU card for an hour. ThousandCharacters: of speech. Second: of video."),
+  price: yuanStatus("Price of one unit."),
+  asOf: time("End of the newest bill that shows it."),
+});
+
 const limit = (description: string) => int(-1, description).optional();
 
 /** The endpoint parameter limits of an account, with the service's names (interface: Endpoint parameter limits). */
@@ -62,18 +71,18 @@ export const accountStatusSchema = z
     ...commonStatus,
     server: z
       .object({
-        namespace: text(253, "Namespace of the operator's lease."),
-        lease: text(253, "Name of the lease. Without --leader-elect, there is none.").optional(),
-        leaseUID: text(64, "UID of the lease.").optional(),
+        namespace: text(253, "Namespace of the installation: of the process and its Lease."),
+        lease: text(253, "Name of the process and of its Lease."),
         namespaces: listOf(
           text(63, "Namespace."),
           256,
           "Namespaces that the installation watches. Default: all.",
         ).optional(),
         since: time("Since when it serves the account."),
+        released: time("When it released the account, so that another process takes it at once.").optional(),
       })
       .describe(
-        "The operator that serves the account: all with a lease in its namespace. Another one sends nothing for it while the lease is renewed.",
+        "The process of the operator that serves the account. Until it releases the account or its Lease has ended, another one sends nothing for it.",
       )
       .optional(),
     limits: accountLimitsSchema.optional(),
@@ -119,6 +128,11 @@ export const accountStatusSchema = z
       })
       .describe("Cost of all keys of the account by the bills, including vouchers, in billing.timeZone.")
       .optional(),
+    prices: listOf(
+      priceSchema,
+      100,
+      "Last known prices by the bills, by name. Of a product, what a bill shows for a card; of a model, the cost of the observed use.",
+    ).optional(),
   })
   .default(PENDING_STATUS)
   .describe("State and spending of the account.");

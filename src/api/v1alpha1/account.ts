@@ -15,7 +15,7 @@ import {
 import { ruled } from "../schema/rule.ts";
 import { namespacesSchema, resultsSchema, spendingSchema } from "./account-sharing.ts";
 import type { accountStatusSchema } from "./account-status.ts";
-import { secretKeyRefSchema } from "./meta.ts";
+import { reuseSchema, secretKeyRefSchema } from "./meta.ts";
 
 /** The operations of the interface, as `paths` and `operations` name them. */
 export const operationNames = [
@@ -56,7 +56,7 @@ const rateLimitSchema = z
       { cel: "self >= 0.1", message: "must be 0.1 or more", holds: (value) => value >= 0.1 },
     ])
       .default(10)
-      .describe("Requests a second, 0.1 or more. Default 10."),
+      .describe("Requests a second. Default 10."),
     burst: int(1, "Requests that may be sent at once, 1 or more. Default 20.").default(20),
   })
   .prefault({})
@@ -160,6 +160,9 @@ const commonAccountSpec = {
     operationNames.length,
     "Rate limits of single operations, in addition to rateLimit.",
     "operation",
+  ).optional(),
+  reuse: reuseSchema(
+    "Default of spec.reuse of jobs with output, where their ArtifactStore has none. Default Never.",
   ).optional(),
   maxConcurrentTasks: int(1, "Most remote tasks in progress. Default: no limit.").optional(),
   endpoints: endpointsSchema,

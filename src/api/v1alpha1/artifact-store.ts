@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { byteQuantity, flag, matching, objectName, parseBytes, relativePrefix, text } from "../schema/fields.ts";
 import { ruled } from "../schema/rule.ts";
-import { commonStatus, PENDING_STATUS } from "./meta.ts";
+import { commonStatus, PENDING_STATUS, reuseSchema } from "./meta.ts";
 
 const s3Schema = z
   .object({
@@ -64,6 +64,9 @@ const limitFields = {
     "maxBytes",
     "1000Ti",
   ).optional(),
+  reuse: reuseSchema(
+    "Default of spec.reuse of the jobs that write to this store. Default: that of their account.",
+  ).optional(),
 };
 
 export const artifactStoreSpecSchema = ruled(
@@ -83,7 +86,7 @@ export const artifactStoreSpecSchema = ruled(
   ],
 ).describe("Destination of result copies.");
 
-/** 0 for what is no quantity: that has a rule of its own. */
+/** 0 for what is no quantity, which has a rule of its own. */
 function bytesOf(quantity: string): number {
   try {
     return parseBytes(quantity);

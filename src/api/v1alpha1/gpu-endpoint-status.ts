@@ -8,6 +8,20 @@ export const driftSchema = z.object({
   observed: text(4096, "The value at the service; for env, only the names of the variables.", 0).optional(),
 });
 
+/** Most entries of `status.workers.items`. */
+export const SHOWN_WORKERS = 32;
+
+const workerSchema = z.object({
+  id: text(512, "Identifier at the service.", 0),
+  status: text(256, "Status that the service reports, verbatim.", 0),
+  error: text(4096, "Error code or type that the service reports, verbatim.", 0).optional(),
+  message: text(8192, "Description that the service reports, verbatim.", 0).optional(),
+  healthy: z.boolean().describe("Whether its health check passes.").optional(),
+  draining: z.boolean().describe("True: it accepts no more requests.").optional(),
+  log: text(4096, "Address of its log at the service. It may expire.", 0).optional(),
+});
+export type EndpointWorker = z.output<typeof workerSchema>;
+
 export const gpuEndpointStatusSchema = z
   .object({
     ...commonStatus,
@@ -36,6 +50,7 @@ export const gpuEndpointStatusSchema = z
         ready: int(0, "Workers that serve; the scale subresource reports this number.").optional(),
         healthy: int(0, "Workers whose health check passes.").optional(),
         draining: int(0, "Workers that accept no more requests.").optional(),
+        items: listOf(workerSchema, SHOWN_WORKERS, `The first ${SHOWN_WORKERS} workers, by identifier.`).optional(),
       })
       .describe("Current number of workers.")
       .optional(),
@@ -51,6 +66,10 @@ export const gpuEndpointStatusSchema = z
     estimatedCost: z
       .object({
         month: yuanStatus("Estimated cost of the current calendar month."),
+        hour: yuanStatus(
+          "Cost of an hour with the current workers, at the last known price. Of several products, the highest price counts.",
+        ).optional(),
+        maxHour: yuanStatus("Cost of an hour with workers.max workers.").optional(),
         asOf: time("When the bills were read."),
       })
       .describe(

@@ -243,7 +243,7 @@ export type GpuEndpoint = NamespacedObject<GpuEndpointSpec, GpuEndpointStatus>;
 export const gpuEndpointRules: readonly TransitionRule[] = [
   {
     cel: `!has(oldSelf.status) || !has(oldSelf.status.endpointID) || (${unchanged("self.spec", "oldSelf.spec", "accountRef")})`,
-    message: `accountRef cannot be changed once the endpoint exists at the remote: ${recreate}`,
+    message: `accountRef cannot be changed once the endpoint exists at the service: ${recreate}`,
     fieldPath: ".spec.accountRef",
   },
 ];

@@ -1,7 +1,25 @@
 import * as z from "zod";
-import { flag, int, listOf, matching, objectName, relativePrefix, text, time, yuanStatus } from "../schema/fields.ts";
-import { immutable, type TransitionRule } from "../schema/rule.ts";
-import { accountRefSchema, boundAccountSchema, commonStatus, submissionSchema } from "./meta.ts";
+import {
+  flag,
+  int,
+  listOf,
+  matching,
+  objectName,
+  relativePrefix,
+  text,
+  time,
+  yuan,
+  yuanStatus,
+} from "../schema/fields.ts";
+import { immutable, type SpecRule, type TransitionRule } from "../schema/rule.ts";
+import {
+  accountRefSchema,
+  boundAccountSchema,
+  commonStatus,
+  reuseSchema,
+  secretKeyRefSchema,
+  submissionSchema,
+} from "./meta.ts";
 
 /** The states of a job, in order; `Halted` waits for the user. A terminal phase (Succeeded, Failed) is never left. */
 export const jobPhases = [
@@ -16,7 +34,7 @@ export const jobPhases = [
 ] as const;
 export type JobPhase = (typeof jobPhases)[number];
 
-/** What jobs are counted in to split a bill. */
+/** The units of jobs, by which a bill is split. */
 export const consumptionUnits = ["Characters", "Seconds"] as const;
 export type Consumption = { unit: (typeof consumptionUnits)[number]; quantity: number };
 
@@ -28,6 +46,23 @@ export const outputSchema = z
     prefix: relativePrefix("Path inside the store, before the generated key.", "output.prefix").optional(),
   })
   .describe("Copies the results to an ArtifactStore before their URLs expire.");
+
+/** Where to tell that a job has ended. `secretRef`: the schema of the signing secret. */
+export const callbackSchema = z
+  .object({
+    url: matching(
+      "^https?://[^\\s/@?#]+([/?][^\\s#]*)?$",
+      2048,
+      "Address of the receiver, public or that of a Service of this namespace, such as http://hook.team.svc/done. Redirects are not followed.",
+      "callback.url must be http(s)://host[:port][/path][?query] without user and fragment",
+    ),
+    secretRef: secretKeyRefSchema.describe(
+      "The signing secret of Standard Webhooks: 24 to 64 bytes in base64, with or without the prefix whsec_.",
+    ),
+  })
+  .describe(
+    "One signed POST when the job has succeeded or failed (Standard Webhooks, CloudEvents), at least once. A receiver that fails is tried again with backoff for a day. It never delays or fails the job.",
+  );
 
 /** The spec fields that both jobs share. */
 export const commonJobSpec = {
@@ -55,12 +90,27 @@ export const commonJobSpec = {
     "Seconds after the end of the job until the object is deleted. Default: never.",
   ).optional(),
   output: outputSchema.optional(),
+  callback: callbackSchema.optional(),
+  maxCost: yuan(
+    "Most that the job may cost, all its attempts included. It is not sent while its estimate is higher, or no bill has shown a price of its model.",
+  ).optional(),
+  reuse: reuseSchema(
+    "SameRequest: if the store of output has the results of the same request, unchanged, the job takes them and sends nothing. Needs output. Default: that of the ArtifactStore, else of the account, else Never.",
+  ).optional(),
   managedBy: matching(
     "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
     63,
     "Controller that runs this job, such as example.com/queue. Mooring then ignores the job. Default: Mooring.",
     "managedBy must be a domain and a path, at most 63 characters, such as example.com/queue",
   ).optional(),
+};
+
+/** The rule that both kinds have on their common fields. */
+export const REUSE_RULE: SpecRule<{ reuse?: string | undefined; output?: unknown }> = {
+  cel: "!has(self.reuse) || self.reuse == 'Never' || has(self.output)",
+  message: "reuse SameRequest needs output, which keeps the results: set output.storeRef, or remove reuse",
+  fieldPath: ".reuse",
+  holds: ({ reuse, output }) => reuse !== "SameRequest" || output !== undefined,
 };
 
 const MUTABLE: readonly string[] = ["suspend", "ttlSecondsAfterFinished", "activeDeadlineSeconds"];
@@ -126,9 +176,7 @@ export const commonJobStatus = {
   progressPercent: int(0, "Progress that the service reports, 0 to 100. It never completes the job.", 100).optional(),
   etaSeconds: int(0, "Seconds that the service still expects to need.").optional(),
   reason: text(8192, "Reason that the service reports, verbatim.", 0).optional(),
-  pollsFailingSince: time(
-    "Since when every poll of the remote task has failed, or shown nothing to go on with.",
-  ).optional(),
+  pollsFailingSince: time("Time of the first of the polls in a row that failed, or showed nothing useful.").optional(),
   startTime: time("When the operator first reconciled the job.").optional(),
   submitTime: time("When the service accepted the last attempt.").optional(),
   firstSubmitTime: time("When the service accepted the first attempt. activeDeadlineSeconds starts here.").optional(),
@@ -143,7 +191,32 @@ export const commonJobStatus = {
     "When each phase of each attempt began, oldest first. Of a longer life, the first and the latest entries.",
   ).optional(),
   results: listOf(resultSchema, 64, "Results of the job.").optional(),
+  reuseKey: text(
+    64,
+    "Hash of the request, if its results are reused. The store has its record at .mooring/requests/<reuseKey>.",
+    0,
+  ).optional(),
+  reused: z
+    .object({
+      from: text(1024, "Kind, namespace and name of the job that made the results.", 0),
+      time: time("When it recorded them."),
+      keys: listOf(text(1024, "Key in the store.", 0), 64, "Where the results are in the store."),
+    })
+    .describe("The results were made by another job: nothing was sent, and nothing is charged.")
+    .optional(),
   resultsExpireAt: time("When the first URL expires.").optional(),
+  callback: z
+    .object({
+      state: z
+        .enum(["Pending", "Delivered", "Failed"])
+        .describe("Delivered: the receiver answered 2xx. Failed: it did not for a day, or wants no callback (410)."),
+      attempts: int(0, "Requests whose outcome is known."),
+      nextAttemptTime: time("When it is sent again.").optional(),
+      lastError: text(1024, "Why the last attempt failed.", 0).optional(),
+      time: time("When it was delivered or given up.").optional(),
+    })
+    .describe("How far the callback is.")
+    .optional(),
   submission: submissionSchema.optional(),
   consumption: z
     .object({
@@ -153,7 +226,7 @@ export const commonJobStatus = {
     .describe("What the last attempt asks for. Bills are split by it.")
     .optional(),
   estimatedCost: yuanStatus(
-    "Estimate of what all attempts of the finished job cost, at the last known price of its model. Absent while no bill has shown a price; with a ClusterAccount, only in namespaces that spending.reports selects.",
+    "Estimate of what the job costs at the last known price of its model: before its end of one attempt, then of all attempts. Absent while no bill has shown a price; with a ClusterAccount, only in namespaces that spending.reports selects.",
   ).optional(),
   account: boundAccountSchema.optional(),
   lastHandledResubmitToken: text(

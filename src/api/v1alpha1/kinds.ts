@@ -37,6 +37,7 @@ const jobColumns = (modelPath: string): Column[] => [
   { name: "Result", type: "string", jsonPath: ".status.results[0].url", wide: true },
   { name: "Artifact", type: "string", jsonPath: ".status.results[0].artifact.uri", wide: true },
   { name: "Duration", type: "string", jsonPath: ".status.duration", wide: true },
+  { name: "Cost", type: "string", jsonPath: ".status.estimatedCost", wide: true },
 ];
 
 const accountColumns: Column[] = [
@@ -49,12 +50,13 @@ const accountColumns: Column[] = [
   { name: "Tasks", type: "integer", jsonPath: ".status.tasks.inFlight", wide: true },
   { name: "Month", type: "string", jsonPath: ".status.spend.month", wide: true },
   { name: "Installation", type: "string", jsonPath: ".status.server.namespace", wide: true },
+  { name: "Server", type: "string", jsonPath: ".status.server.lease", wide: true },
 ];
 
 const definitions: Omit<KindDefinition, "singular">[] = [
   {
     resource: gpuEndpointResource,
-    description: "A serverless GPU endpoint at the remote service, kept equal to its spec.",
+    description: "A serverless GPU endpoint at the service, kept equal to its spec.",
     shortNames: ["gpuep"],
     columns: [
       conditionColumn("Ready", "Ready", "status"),
@@ -65,6 +67,8 @@ const definitions: Omit<KindDefinition, "singular">[] = [
       AGE,
       { name: "Endpoint-ID", type: "string", jsonPath: ".status.endpointID", wide: true },
       { name: "Image", type: "string", jsonPath: ".status.image", wide: true },
+      { name: "Cost-Hour", type: "string", jsonPath: ".status.estimatedCost.hour", wide: true },
+      { name: "Max-Hour", type: "string", jsonPath: ".status.estimatedCost.maxHour", wide: true },
     ],
     spec: gpuEndpointSpecSchema,
     status: gpuEndpointStatusSchema,
@@ -93,7 +97,7 @@ const definitions: Omit<KindDefinition, "singular">[] = [
   },
   {
     resource: accountResource,
-    description: "An account of the remote service for one namespace: base URL, API key, limits, budgets and spending.",
+    description: "An account of the service for one namespace: base URL, API key, limits, budgets and spending.",
     shortNames: ["acct"],
     columns: accountColumns,
     spec: accountSpecSchema,
@@ -101,7 +105,7 @@ const definitions: Omit<KindDefinition, "singular">[] = [
   },
   {
     resource: clusterAccountResource,
-    description: "An account of the remote service that many namespaces may use.",
+    description: "An account of the service that many namespaces may use.",
     shortNames: ["cacct"],
     columns: accountColumns,
     spec: clusterAccountSpecSchema,
@@ -145,3 +149,5 @@ export const KINDS: readonly KindDefinition[] = definitions.map((definition) => 
   ...definition,
   singular: definition.resource.kind.toLowerCase(),
 }));
+
+export const JOB_KINDS: readonly KindDefinition[] = KINDS.filter(({ resource: one }) => JOB_RESOURCES.includes(one));

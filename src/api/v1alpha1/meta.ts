@@ -69,6 +69,11 @@ export const commonStatus = {
   conditions: conditionsSchema,
 };
 
+/** Whether the results of an earlier job are taken instead of a paid request. */
+export function reuseSchema(description: string) {
+  return z.enum(["Never", "SameRequest"]).describe(description);
+}
+
 /** The default of `status` of every kind. */
 export const PENDING_STATUS: { conditions: Condition[] } = { conditions: [PENDING_CONDITION] };
 
@@ -95,7 +100,7 @@ export const boundAccountSchema = z
   })
   .describe("The account this object is bound to.");
 export type BoundAccount = z.output<typeof boundAccountSchema>;
-/** A reference of a spec, or what an object is bound to: that names the base URL too. */
+/** A reference of a spec, or the account that an object is bound to, which has the base URL too. */
 export type AccountRefOrBinding = AccountRef | BoundAccount;
 
 export const secretKeyRefSchema = z

@@ -10,6 +10,7 @@ export const REASONS = {
     Queued: "The remote task is queued at the service.",
     Running: "The remote task runs.",
     Storing: "Results are being copied to the store.",
+    Reusing: "Another job has sent the same request. The job waits for its results, and sends nothing meanwhile.",
     RateLimited:
       "A request waits for the account's rate limit, or because the service asked to wait. Continues without help.",
     ConcurrencyLimited:
@@ -83,6 +84,8 @@ export const REASONS = {
     PathNotFound:
       "The service, or a gateway before it, does not know the path of this operation (404, 405, 410). It is tried again with backoff.",
     InsufficientBalance: "The account's balance or quota is too low.",
+    CostTooHigh: "The job would cost more than its `maxCost`. The message has both amounts.",
+    PriceUnknown: "The job has a `maxCost`, and no bill has shown a price of its model yet.",
     RemoteTaskFailed: "The remote task failed. The message quotes the service.",
     Attached: "The annotation mooring.dev/attach-task attached the job to the task.",
     TaskMismatch:

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { celList, celString, flag, int, listOf, text } from "../schema/fields.ts";
 import { ruled, type SpecRule } from "../schema/rule.ts";
-import { commonJobSpec, commonJobStatus, jobTransitions } from "./job.ts";
+import { commonJobSpec, commonJobStatus, jobTransitions, REUSE_RULE } from "./job.ts";
 import { PENDING_STATUS, valueSource } from "./meta.ts";
 import { languages, turboLanguages } from "./speech-languages.ts";
 import { CEL_MARKER_LIMIT, characters, markerRules, SCHEMA_TEXT_LIMIT, TURBO_TEXT_LIMIT } from "./speech-text.ts";
@@ -104,7 +104,7 @@ const streaming = "(has(self.stream) && self.stream)";
 const isTurbo = (spec: SpeechFields) => spec.model === "speech-2.6-turbo";
 const turboOnly: readonly string[] = turboLanguages;
 
-/** A field that speech-2.6-hd does not have. A flag that is false asks for nothing and is let through. */
+/** A field that speech-2.6-hd does not have. A flag that is false is allowed. */
 function onlyTurbo(field: string, used: string, isUsed: (spec: SpeechFields) => boolean): SpecRule<SpeechFields> {
   return {
     cel: `${HD} ? !(${used}) : true`,
@@ -114,7 +114,7 @@ function onlyTurbo(field: string, used: string, isUsed: (spec: SpeechFields) => 
   };
 }
 
-/** What the interface says of the speech operations, and where bytes can go (interface: Speech synthesis). */
+/** The rules of the speech operations, and of audio without a URL (interface: Speech synthesis). */
 const speechRules: readonly SpecRule<SpeechFields>[] = [
   {
     cel: "has(self.text) != has(self.textFrom)",
@@ -186,6 +186,7 @@ const speechRules: readonly SpecRule<SpeechFields>[] = [
     fieldPath: ".aigcWatermark",
     holds: (spec) => spec.stream !== true || spec.aigcWatermark !== true,
   },
+  REUSE_RULE,
   {
     cel: "!has(self.voiceModify) || !has(self.audioSetting) || !has(self.audioSetting.format) || self.audioSetting.format != 'pcm'",
     message: "voiceModify cannot be used with audioSetting.format pcm: use mp3, wav or flac, or remove voiceModify",

@@ -27,7 +27,7 @@ const sharedLanguages = [
   "Hindi",
 ] as const;
 
-/** What only speech-2.6-turbo knows. */
+/** Languages of speech-2.6-turbo alone. */
 export const turboLanguages = [
   "Bulgarian",
   "Danish",

@@ -3,7 +3,7 @@
 /** Characters of the synchronous model: the text must be shorter. */
 export const TURBO_TEXT_LIMIT = 10_000;
 
-/** Characters the schema lets through; an account's `speech.maxCharacters` (50,000 unless set) is checked before sending. */
+/** Characters that the schema allows; an account's `speech.maxCharacters` (50,000 unless set) is checked before sending. */
 export const SCHEMA_TEXT_LIMIT = 1_000_000;
 
 /**

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { flag, httpUrl, int, listOf, text } from "../schema/fields.ts";
 import { ruled } from "../schema/rule.ts";
-import { commonJobSpec, commonJobStatus, jobTransitions } from "./job.ts";
+import { commonJobSpec, commonJobStatus, jobTransitions, REUSE_RULE } from "./job.ts";
 import { PENDING_STATUS } from "./meta.ts";
 
 const pairs = ["480x832", "832x480", "720x1280", "1280x720"] as const;
@@ -108,6 +108,7 @@ export const videoJobSpecSchema = ruled(
       message: "exactly one of imageToVideo and videoToVideo is required: set one, remove the other",
       holds: ({ imageToVideo, videoToVideo }) => (imageToVideo === undefined) !== (videoToVideo === undefined),
     },
+    REUSE_RULE,
   ],
   jobTransitions("VideoJob", videoJobFields),
 ).describe("The video to generate. Immutable except suspend, ttlSecondsAfterFinished and activeDeadlineSeconds.");

@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { checkKey, joinKey } from "../key.ts";
 import type { Backend } from "../types.ts";
 import { createBucket, type S3Options } from "./bucket.ts";
-import { abortUpload, readUpload, SOURCE_METADATA, uploadsOf } from "./multipart.ts";
+import { abortUpload, putNew, readUpload, SOURCE_METADATA, uploadsOf } from "./multipart.ts";
+import { readObject } from "./read-object.ts";
 import { createUploadSink, PART_BYTES } from "./upload-sink.ts";
-import { bytesUnder, checksumOf, describeObject, readBack, removeObject } from "./verify.ts";
+import { bytesUnder, checksumOf, describeObject, readBack, removeObject, storedDigest } from "./verify.ts";
 
 /** A bucket. What is not complete is a multipart upload, which no reader of the bucket sees. */
 export function createS3Backend(options: S3Options): Backend {
@@ -58,6 +59,15 @@ export function createS3Backend(options: S3Options): Backend {
         const found = await readBack(bucket, key, signal);
         return found.bytes === bytes ? { uri: `s3://${bucket.name}/${key}`, ...found } : undefined;
       });
+    },
+    read: (short, wanted, signal) => readObject(bucket, full(short), wanted, signal),
+    create(short, text, signal) {
+      const key = full(short);
+      return bucket.call(key, signal, () => putNew(bucket, key, text, signal));
+    },
+    digest(short, signal) {
+      const key = full(short);
+      return bucket.call(key, signal, () => storedDigest(bucket, key, signal));
     },
     clear(short, signal) {
       const key = full(short);

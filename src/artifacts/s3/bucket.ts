@@ -40,7 +40,7 @@ export function createBucket(options: S3Options): S3Bucket {
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(credentials === undefined ? {} : { credentials }),
     maxAttempts: ATTEMPTS,
-    // Every body carries a SHA-256 of ours; the SDK's CRC on top would be a second reading.
+    // Mooring sends a SHA-256 with each body; the SDK's CRC would read it a second time.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: {
@@ -52,7 +52,7 @@ export function createBucket(options: S3Options): S3Bucket {
   });
   const allowed =
     endpoint === undefined || lookup === undefined ? undefined : judged(lookup, new URL(endpoint).hostname);
-  // Told by each call; nobody may be waiting yet.
+  // Each call throws it; nobody may be waiting yet.
   allowed?.catch(() => undefined);
   return {
     name,

@@ -9,7 +9,7 @@ const KINDS: Record<string, { kind: ArtifactErrorKind; advice: string }> = {
   PermanentRedirect: { kind: "NotFound", advice: "the bucket is in another region: correct spec.s3.region" },
   AuthorizationHeaderMalformed: { kind: "Denied", advice: "correct spec.s3.region" },
   InvalidAccessKeyId: { kind: "Denied", advice: "correct AWS_ACCESS_KEY_ID in the Secret" },
-  // versitygw's word for it.
+  // The code of versitygw.
   XAdminUserNotFound: { kind: "Denied", advice: "correct AWS_ACCESS_KEY_ID in the Secret" },
   SignatureDoesNotMatch: { kind: "Denied", advice: "correct AWS_SECRET_ACCESS_KEY in the Secret" },
   ExpiredToken: { kind: "Denied", advice: "renew the credentials" },
@@ -36,7 +36,7 @@ const NAMED = ["InternalError", "InvalidRequest", "NoSuchKey", "NoSuchUpload", "
 
 /**
  * What a failed call of S3 means. An `ArtifactError` passes through. The message quotes nothing of the response: the
- * endpoint is a tenant's to choose, and its response may be of a server that the tenant cannot reach.
+ * tenant chooses the endpoint, and the response may come from a server that the tenant cannot reach.
  * @param shown names bucket and key
  */
 export function s3Failure(error: unknown, shown: string, signal?: AbortSignal): ArtifactError {

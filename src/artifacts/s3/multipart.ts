@@ -17,8 +17,8 @@ export type Part = { number: number; etag: string; checksum: string; bytes: numb
 export const SOURCE_METADATA = "mooring-source";
 
 /**
- * S3 tells nothing of an upload in progress but its parts. So the identity of the source is a part too: the highest number
- * there is, never listed when the upload is completed, and gone with the upload. Its checksum is all that is needed.
+ * S3 shows only the parts of an upload in progress. So the identity of the source is a part too: the highest number
+ * possible, left out when the upload is completed, and deleted with the upload. Only its checksum is used.
  */
 const IDENTITY_PART = 10_000;
 export const MAX_PARTS = IDENTITY_PART - 1;
@@ -106,7 +106,7 @@ export async function readUpload(
   return { uploadID, parts, identityChecksum: found.get(IDENTITY_PART)?.checksum };
 }
 
-/** Throws an upload away; one that is gone already is fine. */
+/** Aborts an upload; ignores one that does not exist any more. */
 export async function abortUpload(bucket: S3Bucket, key: string, uploadID: string, signal: AbortSignal): Promise<void> {
   try {
     await bucket.client.send(new AbortMultipartUploadCommand({ Bucket: bucket.name, Key: key, UploadId: uploadID }), {
@@ -145,4 +145,22 @@ export async function putWhole(
   const metadata = identity === undefined ? {} : { Metadata: { [SOURCE_METADATA]: identity } };
   const command = { Bucket: bucket.name, Key: key, ...sent, ...metadata };
   await bucket.call(key, signal, () => bucket.client.send(new PutObjectCommand(command), { abortSignal: signal }));
+}
+
+/** A small object, unless the key has one. @returns whether it was stored */
+export async function putNew(bucket: S3Bucket, key: string, text: string, signal: AbortSignal): Promise<boolean> {
+  const Body = Buffer.from(text);
+  const object = { Bucket: bucket.name, Key: key, Body, ContentLength: Body.length, ChecksumSHA256: checksumOf(Body) };
+  const put = (IfNoneMatch: string | undefined) =>
+    bucket.client.send(new PutObjectCommand({ ...object, IfNoneMatch }), { abortSignal: signal });
+  try {
+    await put("*");
+    return true;
+  } catch (error) {
+    if (statusOf(error) === 412) return false;
+    // A service without conditional writes.
+    if (statusOf(error) !== 501) throw error;
+    await put(undefined);
+    return true;
+  }
 }

@@ -1,8 +1,9 @@
+import type { Readable } from "node:stream";
 import { GetObjectCommand } from "@aws-sdk/client-s3";
 import { ArtifactError } from "../errors.ts";
 import { checkKey, joinKey } from "../key.ts";
-import type { ByteRange, StoredBytes } from "../types.ts";
-import { createBucket, type S3Options } from "./bucket.ts";
+import type { ByteRange, StoredBytes, WantedPart } from "../types.ts";
+import { createBucket, type S3Bucket, type S3Options } from "./bucket.ts";
 import { statusOf } from "./failure.ts";
 
 /**
@@ -16,24 +17,44 @@ export async function readS3Object(
   range: ByteRange,
   signal: AbortSignal,
 ): Promise<StoredBytes | undefined> {
-  const key = checkKey(joinKey(options.prefix, short));
   const bucket = createBucket(options);
-  const request = new GetObjectCommand({ Bucket: bucket.name, Key: key, Range: headerOf(range) });
+  const destroy = async () => bucket.client.destroy();
   try {
-    const { Body, ContentLength, ContentRange } = await bucket.call(key, signal, () =>
+    const opened = await readObject(bucket, checkKey(joinKey(options.prefix, short)), range, signal);
+    if (opened === undefined) await destroy();
+    return opened && { ...opened, close: destroy };
+  } catch (error) {
+    await destroy();
+    throw error;
+  }
+}
+
+/** The same with the connections of the bucket. @throws ArtifactError NotFound; SourceChanged when it is not `version` */
+export async function readObject(
+  bucket: S3Bucket,
+  key: string,
+  { version, ...range }: WantedPart,
+  signal: AbortSignal,
+): Promise<StoredBytes | undefined> {
+  const IfMatch = version;
+  const request = new GetObjectCommand({ Bucket: bucket.name, Key: key, Range: headerOf(range), IfMatch });
+  try {
+    const { Body, ContentLength, ContentRange, ETag } = await bucket.call(key, signal, () =>
       bucket.client.send(request, { abortSignal: signal }),
     );
     const part = partOfResponse(ContentRange, ContentLength);
+    const body: Readable = Body as never;
     if (part === undefined || part.start !== range.start) {
+      body.destroy();
       throw new ArtifactError("StoreUnreachable", `s3://${bucket.name}/${key}: the response is not the part asked for`);
     }
-    const chunks: AsyncIterable<Uint8Array> = Body as never;
-    return { ...part, chunks, close: async () => bucket.client.destroy() };
+    return { ...part, version: ETag, chunks: body, close: async () => void body.destroy() };
   } catch (error) {
-    bucket.client.destroy();
     const status = statusOf(error instanceof ArtifactError ? error.cause : error);
+    const name = `s3://${bucket.name}/${key}`;
     if (status === 416) return undefined;
-    if (status === 404) throw new ArtifactError("NotFound", `s3://${bucket.name}/${key} does not exist`, error);
+    if (status === 404) throw new ArtifactError("NotFound", `${name} does not exist`, error);
+    if (status === 412) throw new ArtifactError("SourceChanged", `${name} has changed`, error);
     throw error;
   }
 }

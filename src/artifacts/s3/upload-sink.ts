@@ -18,7 +18,7 @@ export type UploadOptions = {
 };
 
 /**
- * Sends an object in parts, one on its way while the next one fills; what fits into one part goes as a whole. Two parts are
+ * Sends an object in parts: one is sent while the next one fills. An object of one part is sent as a whole. Two parts are
  * in memory at most.
  */
 export function createUploadSink(bucket: S3Bucket, key: string, { identity, resume, signal }: UploadOptions): Sink {
@@ -27,7 +27,7 @@ export function createUploadSink(bucket: S3Bucket, key: string, { identity, resu
   let filling = createPartBuffer(PART_BYTES);
   let spare = createPartBuffer(PART_BYTES);
   let sending: Promise<void> | undefined;
-  /** The object stands under its key and was not verified yet. */
+  /** The object is under its key, and not verified yet. */
   let visible = false;
   const hash = createHash("sha256");
   const bytesOf = () => parts.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -45,7 +45,7 @@ export function createUploadSink(bucket: S3Bucket, key: string, { identity, resu
       parts.push(await putPart(bucket, { key, uploadID, number }, full.bytes(), signal));
       full.clear();
     });
-    // Told where it is waited for.
+    // The next `await` of the part throws it.
     sending.catch(() => undefined);
   }
 
@@ -69,7 +69,7 @@ export function createUploadSink(bucket: S3Bucket, key: string, { identity, resu
     async write(chunk) {
       hash.update(chunk);
       for (let rest = chunk; rest.length > 0; ) {
-        // Only when more comes: an object of exactly one part goes as a whole.
+        // Only when more bytes follow: an object of exactly one part is sent as a whole.
         if (filling.room() === 0) await flush();
         rest = filling.take(rest);
       }
@@ -120,7 +120,7 @@ export function createPartBuffer(limit: number) {
   return {
     room: () => limit - size,
     size: () => size,
-    /** Takes what fits and returns the rest. */
+    /** Stores what fits and returns the rest. */
     take(chunk: Uint8Array): Uint8Array {
       const taken = Math.min(chunk.length, limit - size);
       grow(size + taken);
@@ -128,7 +128,7 @@ export function createPartBuffer(limit: number) {
       size += taken;
       return chunk.subarray(taken);
     },
-    /** What was taken, valid until `clear`. */
+    /** The stored bytes, valid until `clear`. */
     bytes: () => buffer.subarray(0, size),
     clear: () => {
       size = 0;

@@ -2,10 +2,9 @@ import { createHash } from "node:crypto";
 import { DeleteObjectCommand, GetObjectCommand, HeadObjectCommand, ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { ArtifactError } from "../errors.ts";
 import { joinKey } from "../key.ts";
+import { type Digest, digestOf } from "../types.ts";
 import type { S3Bucket } from "./bucket.ts";
 import { statusOf } from "./failure.ts";
-
-export type Digest = { bytes: number; sha256: string };
 
 /** SHA-256 in base64, as S3 writes checksums. */
 export function checksumOf(...parts: readonly Uint8Array[]): string {
@@ -20,9 +19,9 @@ export function compositeOf(checksums: readonly string[]): string {
 }
 
 /**
- * Makes sure that the object under a key is what was sent: by the checksum the store computed, or where it keeps none, by
- * reading the object back. What differs is removed.
- * @param checksum as the store should tell it
+ * Verifies that the object under a key equals what was sent: by the store's checksum, or without one, by
+ * reading the object back. Deletes an object that differs.
+ * @param checksum that the store should show
  * @param sent undefined when only the store has all the bytes (a copy that was taken up): then they are read back
  */
 export async function verifyObject(
@@ -56,22 +55,28 @@ export async function readBack(bucket: S3Bucket, key: string, signal: AbortSigna
   const { Body } = await bucket.client.send(new GetObjectCommand({ Bucket: bucket.name, Key: key }), {
     abortSignal: signal,
   });
-  const hash = createHash("sha256");
-  let bytes = 0;
-  if (Body !== undefined) {
-    const chunks: AsyncIterable<Uint8Array> = Body as never;
-    for await (const chunk of chunks) {
-      hash.update(chunk);
-      bytes += chunk.length;
-    }
-  }
-  return { bytes, sha256: hash.digest("hex") };
+  const chunks: AsyncIterable<Uint8Array> = Body as never;
+  return digestOf(Body === undefined ? emptyChunks() : chunks);
 }
 
-/** What a store tells of an object; undefined when there is none, or when it may not be asked. */
+async function* emptyChunks(): AsyncGenerator<Uint8Array> {}
+
+/** What lies under a key: by the checksum of the store, or read back. Undefined as for `describeObject`. */
+export async function storedDigest(bucket: S3Bucket, key: string, signal: AbortSignal): Promise<Digest | undefined> {
+  const head = await describeObject(bucket, key, signal);
+  if (head === undefined) return undefined;
+  const { ContentLength: bytes, ChecksumSHA256: told } = head;
+  // That of an object in parts is a checksum of checksums.
+  if (bytes === undefined || told === undefined || told.includes("-")) return readBack(bucket, key, signal);
+  return { bytes, sha256: Buffer.from(told, "base64").toString("hex") };
+}
+
+/** What a store shows of an object; undefined when it does not exist, or when the credentials do not allow the read. */
 export async function describeObject(bucket: S3Bucket, key: string, signal: AbortSignal) {
   try {
-    return await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }), { abortSignal: signal });
+    return await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key, ChecksumMode: "ENABLED" }), {
+      abortSignal: signal,
+    });
   } catch (error) {
     const status = statusOf(error);
     // Without the right to list, S3 answers 403 for a key that is not there.

@@ -1,17 +1,22 @@
 import { createHash, randomUUID } from "node:crypto";
-import { rm, writeFile } from "node:fs/promises";
+import { link, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf } from "../../base/connection-words.ts";
 import { ArtifactError } from "../errors.ts";
 import { checkKey } from "../key.ts";
-import type { Backend } from "../types.ts";
+import { type Backend, digestOf } from "../types.ts";
 import { openSink, sha256OfFile } from "./file-sink.ts";
-import { bytesUnder, folderOf, partialsOf, placeOf, removePartials, volumeFailure } from "./folders.ts";
-
-export type VolumeOptions = {
-  /** The operator's `--artifact-root`. */
-  root: string;
-  /** `spec.volume.path`. */
-  path: string;
-};
+import {
+  bytesUnder,
+  folderOf,
+  partialsOf,
+  placeOf,
+  removePartials,
+  syncFolder,
+  type VolumeOptions,
+  volumeFailure,
+} from "./folders.ts";
+import { readVolumeFile } from "./read-file.ts";
 
 /** A folder of a mounted volume. Partial files are hidden beside their place and carry in their names what they come from. */
 export function createVolumeBackend({ root, path: base }: VolumeOptions): Backend {
@@ -45,6 +50,33 @@ export function createVolumeBackend({ root, path: base }: VolumeOptions): Backen
       }),
     // A file says nothing of where it came from: it is copied again.
     existing: async () => undefined,
+    read: (key, wanted) => readVolumeFile({ root, path: base }, key, wanted),
+    create: (key, text, signal) =>
+      guarded(key, async () => {
+        const { folder, path } = await placeOf(root, base, key);
+        const written = join(folder, `.${randomUUID()}.partial`);
+        try {
+          await writeFile(written, text, { flag: "wx", flush: true, signal });
+          // Unlike a rename, a link never replaces a file.
+          await link(written, path);
+          await syncFolder(folder);
+          return true;
+        } catch (error) {
+          if (codeOf(error) === "EEXIST") return false;
+          throw error;
+        } finally {
+          await rm(written, { force: true });
+        }
+      }),
+    async digest(key) {
+      try {
+        const opened = await readVolumeFile({ root, path: base }, key, { start: 0, end: undefined });
+        return opened && (await digestOf(opened.chunks));
+      } catch (error) {
+        if (error instanceof ArtifactError && error.kind === "NotFound") return undefined;
+        throw error;
+      }
+    },
     clear: (key) => guarded(key, async () => removePartials(await placeOf(root, base, key))),
     probe: (signal) =>
       guarded("probe", async () => {

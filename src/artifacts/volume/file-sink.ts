@@ -9,7 +9,7 @@ import { type FilePlace, openFile, type Partial, partialPath, syncFolder, volume
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = constants;
 const READ_BYTES = 1024 * 1024;
-/** How often what was written is brought to disk, so that a later copy may go on from there, even after a power cut. */
+/** Bytes between two syncs to disk: a later copy continues from there, even after a power cut. */
 const SAFE_EVERY = 8 * 1024 * 1024;
 
 /**

@@ -5,11 +5,18 @@ import { codeOf, connectionWords } from "../../base/connection-words.ts";
 import { ArtifactError, type ArtifactErrorKind, abortion } from "../errors.ts";
 import { checkKey } from "../key.ts";
 
+export type VolumeOptions = {
+  /** The operator's `--artifact-root`. */
+  root: string;
+  /** `spec.volume.path`. */
+  path: string;
+};
+
 /** A file of a volume and what lies beside it while it is written. */
 export type FilePlace = { folder: string; name: string; path: string };
 
 /**
- * Where a key lies under `root`/`base`. Every folder on the way is made when it is missing and must be a folder of its own:
+ * The path of a key under `root`/`base`. Creates missing folders. Each must be a real folder:
  * a symbolic link would lead out of the store. `root` itself may be a link, it is the administrator's.
  * @throws ArtifactError InvalidKey, NotFound, Denied
  */
@@ -67,7 +74,7 @@ function ignoreMissing(error: unknown): never[] {
   throw error;
 }
 
-/** What a partial file says of itself in its name: its source, and how many of its bytes are surely on disk. */
+/** What the name of a partial file says: its source, and how many of its bytes are surely on disk. */
 export type Partial = { identity: string; safe: number };
 
 /** `.NAME.IDENTITY-SAFE.partial` */
@@ -75,7 +82,7 @@ export function partialPath({ folder, name }: FilePlace, { identity, safe }: Par
   return join(folder, `.${name}.${identity}-${safe}.partial`);
 }
 
-/** What is being written, or was left, beside a file. */
+/** Partial files beside a file: being written, or leftovers. */
 export async function partialsOf({ folder, name }: FilePlace): Promise<(Partial & { path: string })[]> {
   const found = (await readdir(folder)).map((entry) => ({
     entry,

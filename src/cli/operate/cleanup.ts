@@ -3,13 +3,12 @@ import { parseDuration } from "../../api/schema/duration.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import { deadlineSignal, systemClock } from "../../base/clock.ts";
-import { createKubeClient, type KubeClient } from "../../kube/client.ts";
-import { loadCredentials } from "../../kube/credentials.ts";
-import { isNotFound } from "../../kube/errors.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isConflict, isNotFound } from "../../kube/errors.ts";
 import type { Resource } from "../../kube/resource.ts";
 import { type KubeObject, keyOf } from "../../kube/types.ts";
-import { leaseNameOf, SHARD_INDEXES } from "../../operator/shard.ts";
-import { leaseResource } from "../../runtime/lease.ts";
+import { isHeld, LEASE_SELECTOR, type Lease, leaseResource } from "../../runtime/lease.ts";
+import { addKubeconfigOption, withCluster } from "../account-source.ts";
 import { examplesHelp } from "../exit-codes.ts";
 import { excludeOperators, NO_LEASES } from "./cleanup/exclude-operators.ts";
 import { findForeignObjects } from "./cleanup/foreign-objects.ts";
@@ -26,7 +25,7 @@ const deploymentResource: Resource = {
 
 type CleanupFlags = {
   kubeconfig?: string;
-  leaderElectionNamespace?: string;
+  operatorNamespace?: string;
   watchNamespaces: string;
   stopDeployment?: string;
   scaleEndpointsToZero: boolean;
@@ -36,20 +35,17 @@ type CleanupFlags = {
 
 /** `mooring cleanup`: nothing hangs when the operator is gone. The chart runs it before an uninstall. */
 export function registerCleanupCommand(program: Command): void {
-  program
+  const command = program
     .command("cleanup")
     .description(
       "remove Mooring's finalizers, so that objects can be deleted without an operator; sends nothing to the service itself",
-    )
-    .option(
-      "--kubeconfig <path>",
-      "path of the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
-    )
-    .option("--leader-election-namespace <name>", "namespace of the operator's lease; default: as for the operator")
+    );
+  addKubeconfigOption(command)
+    .option("--operator-namespace <name>", "namespace of the operator; default: as for the operator")
     .option("--watch-namespaces <list>", "comma-separated namespaces; default: all", "")
     .option(
       "--stop-deployment <list>",
-      "first scale these Deployments, comma-separated, in the namespace of the lease, to 0",
+      "first scale these Deployments, comma-separated, in the namespace of the operator, to 0",
     )
     .option(
       "--scale-endpoints-to-zero",
@@ -66,21 +62,16 @@ export function registerCleanupCommand(program: Command): void {
       "after",
       examplesHelp("cleanup", [
         "mooring cleanup --dry-run",
-        "mooring cleanup --leader-election-namespace mooring-system --stop-deployment mooring",
+        "mooring cleanup --operator-namespace mooring-system --stop-deployment mooring",
       ]),
     )
     .action(async (flags: CleanupFlags) => {
-      const kube = createKubeClient(await loadCredentials({ kubeconfig: flags.kubeconfig, env: process.env }));
-      try {
-        await cleanUp(kube, flags);
-      } finally {
-        await kube.close();
-      }
+      await withCluster(flags, ({ kube }) => cleanUp(kube, flags));
     });
 }
 
 async function cleanUp(kube: KubeClient, flags: CleanupFlags): Promise<void> {
-  const namespace = flags.leaderElectionNamespace ?? kube.defaultNamespace ?? "default";
+  const namespace = flags.operatorNamespace ?? kube.defaultNamespace ?? "default";
   const timeout = deadlineSignal(parseDuration(flags.timeout));
   const { dryRun } = flags;
   const namespaces = listOf(flags.watchNamespaces);
@@ -118,9 +109,7 @@ async function cleanUp(kube: KubeClient, flags: CleanupFlags): Promise<void> {
   } finally {
     await exclusion.end();
   }
-  if (!dryRun) {
-    for (const index of SHARD_INDEXES) await removeIfThere(kube, leaseResource, namespace, leaseNameOf(index));
-  }
+  if (!dryRun) await removeEndedLeases(kube, namespace);
   console.log(
     `${released} ${released === 1 ? "object" : "objects"} ${dryRun ? "would be " : ""}released; what is at the service stays there as it is`,
   );
@@ -146,10 +135,17 @@ async function stopDeployment(kube: KubeClient, namespace: string, name: string)
   }
 }
 
-async function removeIfThere(kube: KubeClient, resource: Resource, namespace: string, name: string): Promise<void> {
-  try {
-    await kube.delete(resource, { namespace, name });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
+/** An operator that has started meanwhile keeps its lease. */
+async function removeEndedLeases(kube: KubeClient, namespace: string): Promise<void> {
+  const query = { labelSelector: LEASE_SELECTOR };
+  const { items } = await kube.list<Lease>(leaseResource, { namespace }, { query });
+  for (const lease of items) {
+    if (isHeld(lease)) continue;
+    const { name, uid } = lease.metadata;
+    try {
+      await kube.delete(leaseResource, { namespace, name }, { body: { preconditions: { uid } } });
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
   }
 }

@@ -7,7 +7,7 @@ import type { Resource } from "../../kube/resource.ts";
 import { configMapResource } from "../../kube/resource.ts";
 import { type KubeObject, keyOf } from "../../kube/types.ts";
 import { isBefore, RESTORE_MARKER, type RestoreMark, readRestoreMark } from "../../operator/restore-guard.ts";
-import { addClusterOptions, type ClusterFlags, lazyCluster } from "../account-source.ts";
+import { addClusterOptions, type ClusterFlags, withCluster } from "../account-source.ts";
 import { examplesHelp } from "../exit-codes.ts";
 import { listAll } from "./cleanup/release-objects.ts";
 
@@ -31,14 +31,10 @@ export function registerConfirmRestoreCommand(program: Command): void {
       ]),
     )
     .action(async (flags: RestoreFlags) => {
-      const cluster = lazyCluster(flags, process.env);
-      try {
-        const { kube, namespace } = await cluster.open();
-        const namespaces = flags.watchNamespaces.split(",").filter((name) => name !== "");
-        await confirmRestore(kube, { namespace, namespaces, dryRun: flags.dryRun, print: console.log });
-      } finally {
-        await cluster.close();
-      }
+      const namespaces = flags.watchNamespaces.split(",").filter((name) => name !== "");
+      await withCluster(flags, ({ kube, namespace }) =>
+        confirmRestore(kube, { namespace, namespaces, dryRun: flags.dryRun, print: console.log }),
+      );
     });
 }
 

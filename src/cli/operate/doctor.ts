@@ -4,7 +4,13 @@ import { systemClock } from "../../base/clock.ts";
 import { oneLine } from "../../base/manifest-yaml.ts";
 import { createKubeClient } from "../../kube/client.ts";
 import { loadCredentials } from "../../kube/credentials.ts";
-import { addClusterOptions, addServiceOptions, readKey, type ServiceFlags } from "../account-source.ts";
+import {
+  addClusterOptions,
+  addServiceOptions,
+  assertNamespace,
+  readKey,
+  type ServiceFlags,
+} from "../account-source.ts";
 import { connectDirectly } from "../connect-account.ts";
 import { exitCodesHelp } from "../exit-codes.ts";
 import { checkAccounts, checkKinds, checkRights, checkServer, checkService, type Finding } from "./doctor/checks.ts";
@@ -45,6 +51,7 @@ async function run(flags: ServiceFlags): Promise<number> {
   try {
     const server = await checkServer(kube, credentials.server);
     if (tell([server])) return 1; // everything else would fail for the same reason
+    if (namespace !== undefined) await assertNamespace(kube, namespace);
     const bad = [
       tell(await checkKinds(kube)),
       tell(await checkOperator(kube, systemClock)),

@@ -17,11 +17,10 @@ import {
   variableOf,
 } from "../../operator/config.ts";
 import { createRestoreGuard } from "../../operator/restore-guard.ts";
-import { leaseNameOf } from "../../operator/shard.ts";
-import { createShardElector } from "../../operator/shard-elector.ts";
 import { createApiHealth } from "../../runtime/api-health.ts";
 import { createDebugPages } from "../../runtime/debug.ts";
 import { serveMetrics, serveProbes } from "../../runtime/http.ts";
+import { createMembers } from "../../runtime/members.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
 import { createTokenReviewGate } from "../../runtime/metrics-auth.ts";
 import { createSlices } from "../../runtime/slices.ts";
@@ -39,11 +38,8 @@ const HELP: Record<keyof OperatorConfig, string> = {
   profiling:
     "serve CPU profiles, heap snapshots and the log level under /debug on the metrics address; needs --metrics-auth token-review or a loopback address (default false)",
   healthProbeBindAddress: "address of /healthz and /readyz, [HOST]:PORT; 0 turns them off (default :8081)",
-  leaderElect: "work only while holding the lease; needed for several replicas (default false)",
-  shard:
-    "the part of the accounts that this process serves, INDEX/COUNT, such as 0/3: run one process or more for each INDEX from 0; needs --leader-elect (default 0/1, all accounts)",
-  leaderElectionNamespace:
-    "namespace of the lease; default: that of the pod, else of the kubeconfig's context, else default",
+  operatorNamespace:
+    "namespace of the installation: processes with the same one divide the accounts among them by a Lease each; default: that of the pod, else of the kubeconfig's context, else default",
   watchNamespaces: "comma-separated namespaces to watch; default: all",
   maxConcurrentReconciles: "objects of a kind that are reconciled at once, 1-1000 (default 64)",
   stopDeadline: `on SIGTERM, how long the operator waits for responses to paid requests; a request that takes longer ends with an unknown outcome (default ${LONGEST_REQUEST}, the longest requestTimeout of an account)`,
@@ -59,13 +55,13 @@ const HELP: Record<keyof OperatorConfig, string> = {
   otlpEndpoint:
     "base URL of an OpenTelemetry collector that receives traces of jobs and endpoint changes (OTLP over HTTP); headers: $OTEL_EXPORTER_OTLP_HEADERS; default: no traces",
 };
-const SWITCHES: readonly string[] = ["profiling", "leaderElect", "allowPrivateNetworks", "allowAmbientCredentials"];
+const SWITCHES: readonly string[] = ["profiling", "allowPrivateNetworks", "allowAmbientCredentials"];
 
 /** `mooring operator`: controller-runtime's customary flags, each with an environment variable. */
 export function registerOperatorCommand(program: Command): void {
   const command = program
     .command("operator")
-    .description("run the operator: watch the cluster and reconcile the remote service");
+    .description("run the operator: watch the cluster and keep the service equal to the objects");
   for (const setting of Object.keys(operatorConfigSchema.shape)) {
     const help = HELP[setting as keyof OperatorConfig];
     const argument = SWITCHES.includes(setting) ? "[boolean]" : "<value>";
@@ -75,7 +71,7 @@ export function registerOperatorCommand(program: Command): void {
     "after",
     examplesHelp("operator", [
       "mooring operator --watch-namespaces team-a,team-b",
-      "MOORING_LEADER_ELECT=true mooring operator",
+      "MOORING_OPERATOR_NAMESPACE=mooring-system mooring operator",
     ]),
   );
   command.action(async (flags: Record<string, unknown>) => {
@@ -87,6 +83,16 @@ export function registerOperatorCommand(program: Command): void {
     }
     process.exitCode = await runOperator(config, terminationSignal());
   });
+}
+
+/** A name for the process and its Lease that no other process has: that of its pod, and a random part. */
+function processName(host: string): string {
+  const readable = host
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, "-")
+    .replace(/^-+/, "")
+    .slice(0, 200);
+  return `${readable || "mooring"}-${randomUUID().slice(0, 8)}`;
 }
 
 /** Aborts on the first SIGTERM or SIGINT; a second one ends the process at once. */
@@ -101,14 +107,14 @@ function terminationSignal(): AbortSignal {
   return stop.signal;
 }
 
-/** Runs until told to stop. Returns the exit code: 1 when leadership was lost or the start failed. */
+/** Runs until told to stop. Returns the exit code: 1 when its lease was ended or the start failed. */
 async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<number> {
   const level = createLogLevel(config.logLevel);
   const log = createLogger(config, level);
-  const metrics = createMetrics({ exemplars: config.otlpEndpoint !== undefined, shard: config.shard.index });
+  const metrics = createMetrics({ exemplars: config.otlpEndpoint !== undefined });
   const clock = systemClock;
   const random = Math.random;
-  const identity = `${hostname()}_${randomUUID()}`;
+  const name = processName(hostname());
   const fenced = new AbortController();
   const end = (error: Error): void => {
     if (!fenced.signal.aborted) log.error({ reason: error.message }, "the operator cannot go on; restarting");
@@ -127,21 +133,15 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       metrics.restRequests.inc({ method: request.verb, code: String(request.status), host });
     },
   });
-  const namespace = config.leaderElectionNamespace ?? client.defaultNamespace ?? "default";
+  const namespace = config.operatorNamespace ?? client.defaultNamespace ?? "default";
   const onHold = (held: boolean) => metrics.etcdRestored.set(held ? 1 : 0);
   const restore = createRestoreGuard({ client, namespace, clock, log, onHold, end });
   const { kube } = restore;
-  const { shard } = config;
-  const leaseName = leaseNameOf(shard.index);
-  metrics.leader.set({ name: leaseName }, 0);
-  const onLeading = (leading: boolean) => metrics.leader.set({ name: leaseName }, leading ? 1 : 0);
-  const elector = config.leaderElect
-    ? createShardElector({ client: kube, namespace, shard, identity, clock, random, log, onLeading })
-    : undefined;
+  const members = createMembers({ client: kube, namespace, name, clock, log });
   try {
     const clusterUID = await readClusterUID();
     const traces = await openTraces(config.otlpEndpoint, {
-      identity,
+      identity: name,
       clusterUID,
       metrics,
       clock,
@@ -159,8 +159,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       newID: randomUUID,
       log,
       metrics,
-      elector,
-      identity,
+      members,
       clusterUID,
       installation: namespace,
       traces,
@@ -173,7 +172,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
         caches: () => manager.ready(),
         watch: health.watch,
         accounts: () => servers.assertUncontested(),
-        ...(elector === undefined ? {} : { lease: health.lease }),
+        lease: health.lease,
       },
     });
     const gate = config.metricsAuth === "none" ? undefined : createTokenReviewGate({ client: kube, clock, log });
@@ -184,6 +183,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       "operator starts",
     );
     try {
+      await members.join(stop);
       await manager.run(AbortSignal.any([stop, fenced.signal]));
       if (fenced.signal.aborted) throw fenced.signal.reason;
     } finally {

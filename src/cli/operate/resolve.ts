@@ -1,20 +1,24 @@
 import { type Command, Option } from "commander";
 import { parseDuration } from "../../api/schema/duration.ts";
-import { JOB_RESOURCES } from "../../api/v1alpha1/kinds.ts";
+import { JOB_KINDS } from "../../api/v1alpha1/kinds.ts";
 import { deadlineSignal, systemClock } from "../../base/clock.ts";
 import { oneLine } from "../../base/manifest-yaml.ts";
 import { accountOfResources } from "../../controllers/account/binding.ts";
+import { dayName } from "../../controllers/billing/split.ts";
 import { type Job, paidOperation } from "../../controllers/jobs/types.ts";
-import { objectState } from "../../describe/object-state.ts";
+import { type Resolution, resolutionOf } from "../../describe/resolution.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { taskOf } from "../../provider/operations.ts";
-import { addClusterOptions, type ClusterFlags, lazyCluster } from "../account-source.ts";
+import type { Resource } from "../../kube/resource.ts";
+import { keyOf } from "../../kube/types.ts";
+import { timeZone } from "../../provider/money/time-zone.ts";
+import { addClusterOptions, type ClusterFlags, withCluster } from "../account-source.ts";
 import { connectAccount } from "../connect-account.ts";
 import { exitCodesHelp } from "../exit-codes.ts";
-import { type NamedObject, namedObject } from "../kind-argument.ts";
+import { OBJECT_HELP, type ObjectWords, objectWords, readNamed } from "../object-argument.ts";
 import { documentOf, tableOf } from "../table.ts";
 import { act, type HaltDecision } from "./resolve/act.ts";
 import { billsOfDay, type DayBill } from "./resolve/bills.ts";
+import { type SentRequests, sentRequests } from "./resolve/sent.ts";
 
 const FORMATS = ["text", "json", "yaml"] as const;
 type ResolveFlags = ClusterFlags & {
@@ -29,8 +33,8 @@ const BILLS_MS = 60_000;
 const HELP = `
 A job is Halted when it is unknown whether the service accepted its paid request, or when the service accepted it and the
 result cannot be used. Without a decision, the command shows the
-time of the request and the bills of that day, those of the same product first. The service bills by day, so compare the
-number of requests with what you sent. Then decide:
+time of the request, the bills of that day, those of the same product first, and how many requests the service bills and
+Mooring knows. Then decide:
 
   --task-id ID   attach the job to its task, which you find in the records of the service. Nothing is sent.
   --resubmit     send the request again, which may be paid for twice
@@ -48,7 +52,7 @@ export function registerResolveCommand(program: Command): void {
   const command = program
     .command("resolve")
     .description("decide about a Halted job: show its request and the bills, then attach its task, resubmit or give up")
-    .argument("<job>", "the job, such as speechjob/greeting");
+    .argument("<job...>", OBJECT_HELP);
   addClusterOptions(command)
     .addOption(new Option("--task-id <id>", "attach the job to this task").conflicts(["resubmit", "giveUp"]))
     .addOption(new Option("--resubmit", "send the request again, which may be paid for twice").conflicts("giveUp"))
@@ -56,36 +60,28 @@ export function registerResolveCommand(program: Command): void {
     .option("--timeout <duration>", "how long to wait for the operator, such as 30s or 5m", "60s")
     .addOption(new Option("-o, --output <format>", "text, json or yaml").choices(FORMATS).default("text"))
     .addHelpText("after", HELP + exitCodesHelp("resolve"))
-    .action(async (argument: string, flags: ResolveFlags) => run(jobArgument(argument), flags));
+    .action(async (words: string[], flags: ResolveFlags) => run(objectWords(words, JOB_KINDS), flags));
 }
 
-function jobArgument(argument: string): NamedObject {
-  const named = namedObject(argument);
-  if (JOB_RESOURCES.includes(named.resource)) return named;
-  throw new Error(`"${argument}" is not a job: name a ${JOB_RESOURCES.map(({ kind }) => kind).join(" or a ")}`);
-}
-
-async function run({ resource, name }: NamedObject, flags: ResolveFlags): Promise<void> {
+async function run(words: ObjectWords, flags: ResolveFlags): Promise<void> {
   const timeoutMs = parseDuration(flags.timeout);
   const decision = decisionOf(flags);
-  const cluster = lazyCluster(flags, process.env);
-  try {
-    const { kube, namespace } = await cluster.open();
-    const job = await kube.get<Job>(resource, { namespace, name });
+  await withCluster(flags, async (cluster) => {
+    const { kube } = cluster;
+    const { resource, object: job } = await readNamed<Job>(cluster, words, JOB_KINDS);
     const phase = job.status?.phase ?? "Pending";
     if (phase !== "Halted") {
-      throw new Error(`${resource.kind} ${namespace}/${name} is ${phase}: only a Halted job waits for a decision`);
+      throw new Error(`${resource.kind} ${keyOf(job)} is ${phase}: only a Halted job waits for a decision`);
     }
     if (decision !== undefined) {
       const signal = deadlineSignal(timeoutMs);
       process.stdout.write(`${oneLine(await act(kube, decision, { resource, job, clock: systemClock, signal }))}\n`);
       return;
     }
-    const shown = { ...resolutionOf(resource.kind, job), ...(await bills(kube, job)) };
-    process.stdout.write(flags.output === "text" ? text(shown) : documentOf(shown, flags.output));
-  } finally {
-    await cluster.close();
-  }
+    const resolution = resolutionOf(resource.kind, job);
+    const shown = { ...resolution, ...(await evidenceOf(kube, resource, job, resolution)) };
+    process.stdout.write(flags.output === "text" ? resolutionText(shown) : documentOf(shown, flags.output));
+  });
 }
 
 function decisionOf({ taskId, resubmit, giveUp }: ResolveFlags): HaltDecision | undefined {
@@ -97,66 +93,56 @@ function decisionOf({ taskId, resubmit, giveUp }: ResolveFlags): HaltDecision | 
   return giveUp ? { kind: "GiveUp" } : undefined;
 }
 
-export type Resolution = {
-  object: string;
-  operation: string;
-  /** RFC 3339: when the request was sent, or when its outcome became unknown if the status does not show that. */
-  requestTime: string;
-  attempt: number;
-  /** SubmissionUnknown or ResponseUnusable. */
-  reason: string;
-  message: string;
-  /** Commands that decide. */
-  decisions: { command: string; effect: string }[];
+export type Evidence = {
+  /** `YYYY-MM-DD`, in the time zone of the bills. */
+  day: string;
+  bills?: DayBill[];
+  /** Why the bills cannot be read. */
+  problem?: string;
+  /** Requests of the day: those that the service bills for the same product, and those of Mooring. */
+  requests: { billed?: number } & Partial<SentRequests>;
 };
 
-export function resolutionOf(kind: string, job: Job): Resolution {
-  const { namespace, name } = job.metadata;
-  const { message, reason } = objectState(job);
-  const command = `mooring resolve ${kind.toLowerCase()}/${name} -n ${namespace}`;
+/** The bills and the requests of the day. They are a help: without the right to read them, the job can be resolved all the same. */
+async function evidenceOf(
+  kube: KubeClient,
+  resource: Resource,
+  job: Job,
+  { requestTime }: Resolution,
+): Promise<Evidence> {
   const operation = paidOperation(job);
-  const attach = { command: `${command} --task-id TASK_ID`, effect: "follow the task; sends nothing" };
-  return {
-    object: `${kind} ${namespace}/${name}`,
-    operation,
-    requestTime: requestTime(job),
-    attempt: job.status?.submission?.attempt ?? 1,
-    reason,
-    message,
-    decisions: [
-      ...(taskOf(operation) === undefined ? [] : [attach]),
-      { command: `${command} --resubmit`, effect: "send another request, which may be paid for twice" },
-      { command: `${command} --give-up`, effect: "delete the job" },
-    ],
-  };
+  const time = Date.parse(requestTime);
+  const found = await billsOf(kube, job, time);
+  const zone = timeZone(found.timeZone);
+  const day = dayName(zone.dayOf(Math.floor(time / 1000)));
+  const matching = (found.bills ?? []).filter(({ matches }) => matches);
+  const billed = matching.reduce((sum, { requests = 0 }) => sum + requests, 0);
+  const sent = await sentRequests(kube, resource, job, { operation, day, zone });
+  const { timeZone: _, ...shown } = found;
+  return { day, ...shown, requests: { ...(found.bills === undefined ? {} : { billed }), ...sent } };
 }
 
-/** The message of the halt has the time of the request; the submission has the time of its end. */
-function requestTime(job: Job): string {
-  const sent = /was sent at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)/.exec(objectState(job).message)?.[1];
-  return sent ?? job.status?.submission?.time ?? job.metadata.creationTimestamp;
-}
-
-type Bills = { bills?: DayBill[]; problem?: string };
-
-/** The bills are a help: without the right to read them, the job can be resolved all the same. */
-async function bills(kube: KubeClient, job: Job): Promise<Bills> {
-  const { namespace } = job.metadata;
+async function billsOf(
+  kube: KubeClient,
+  job: Job,
+  time: number,
+): Promise<Pick<Evidence, "bills" | "problem"> & { timeZone: string }> {
   try {
-    const { session } = await connectAccount(kube, namespace, accountOfResources(job));
+    const { session } = await connectAccount(kube, job.metadata.namespace, accountOfResources(job));
     try {
-      const signal = AbortSignal.timeout(BILLS_MS);
-      return { bills: await billsOfDay(session.money, paidOperation(job), Date.parse(requestTime(job)), signal) };
+      const { money } = session;
+      const bills = await billsOfDay(money, paidOperation(job), time, AbortSignal.timeout(BILLS_MS));
+      return { bills, timeZone: money.settings().timeZone };
     } finally {
       await session.close();
     }
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    return { problem: error instanceof Error ? error.message : String(error), timeZone: "UTC" };
   }
 }
 
-function text({ object, operation, requestTime: time, attempt, ...shown }: Resolution & Bills) {
-  const { reason, message, decisions, ...money } = shown;
+export function resolutionText({ object, operation, requestTime: time, attempt, ...shown }: Resolution & Evidence) {
+  const { reason, message, decisions, ...evidence } = shown;
   const sent = `attempt ${attempt} (${operation}, ${time})`;
   const outcome =
     reason === "ResponseUnusable"
@@ -166,20 +152,41 @@ function text({ object, operation, requestTime: time, attempt, ...shown }: Resol
   return [
     `${object} is Halted: ${outcome}\n`,
     `  ${oneLine(message)}\n`,
-    `\n${billsText(money, time)}`,
+    `\n${billsText(evidence)}`,
+    `\n${requestsText(evidence)}`,
     "\nDecide with one of\n",
     ...decisions.map(({ command, effect }) => `  ${command.padEnd(width)}   ${effect}\n`),
   ].join("");
 }
 
-function billsText({ bills: found = [], problem }: Bills, time: string): string {
-  const day = time.slice(0, 10);
+function billsText({ bills: found = [], problem, day }: Evidence): string {
   if (problem !== undefined) return `The bills cannot be read: ${oneLine(problem)}\n`;
-  if (found.length === 0)
-    return `The service shows no bills of ${day}. A charge can appear minutes after the request.\n`;
+  if (found.length === 0) return `The service shows no bills of ${day}. ${LATE}\n`;
   const rows = found.map(({ matches, product, category, key, amount, requests }) =>
-    [matches ? "yes" : "no", product, category, key, amount || "?", requests || "?"].map(oneLine),
+    [matches ? "yes" : "no", product, category, key, amount || "?", String(requests ?? "?")].map(oneLine),
   );
   const head = ["SAME PRODUCT", "PRODUCT", "CATEGORY", "KEY", "AMOUNT", "REQUESTS"];
   return `Bills of ${day}, in yuan\n${tableOf(head, rows, ["AMOUNT", "REQUESTS"])}`;
+}
+
+const LATE = "A charge can appear minutes after the request.";
+
+/** The numbers of both sides, and what they mean for this request. */
+function requestsText({ day, requests: { billed, accepted, unknown } }: Evidence): string {
+  const rows = [
+    ["billed by the service, of the same product", billed],
+    ["accepted, as Mooring knows", accepted],
+    ["of unknown outcome, this one included", unknown],
+  ] as const;
+  const table = tableOf(
+    [`REQUESTS OF ${day}`, "COUNT"],
+    rows.map(([what, count]) => [what, String(count ?? "?")]),
+    ["COUNT"],
+  );
+  if (billed === undefined || accepted === undefined) return table;
+  const meaning =
+    billed > accepted
+      ? `The service bills ${billed - accepted} more than Mooring knows as accepted: this request may be among them, unless another client uses the account.`
+      : `The service bills no request beyond those that Mooring knows as accepted. ${LATE}`;
+  return `${table}${meaning}\n`;
 }

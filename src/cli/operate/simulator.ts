@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parse } from "yaml";
+import { IN_OUR_WORDS } from "../../api/schema/wording.ts";
 import { type Assumptions, assumptions } from "../../simulator/assumptions.ts";
 import { examplesHelp } from "../exit-codes.ts";
 
@@ -17,7 +18,7 @@ type SimulatorFlags = {
 export function registerSimulatorCommand(program: Command): void {
   program
     .command("simulator")
-    .description("run a simulator of the remote service")
+    .description("run a simulator of the service")
     .addOption(
       new Option("--port <port>", "port to listen on, 0 for any free one")
         .env("MOORING_PORT")
@@ -96,7 +97,7 @@ async function run(flags: SimulatorFlags): Promise<void> {
 
 async function readConfig(file: string): Promise<Assumptions> {
   const content: unknown = parse(await readFile(file, "utf8"));
-  const parsed = assumptions.safeParse(content ?? {});
+  const parsed = assumptions.safeParse(content ?? {}, IN_OUR_WORDS);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`.trim());
   throw new Error(`--config ${file}: ${problems.join("; ")}`);

@@ -4,11 +4,11 @@ import { parseAllDocuments } from "yaml";
 import { parseDuration } from "../../api/schema/duration.ts";
 import { KINDS } from "../../api/v1alpha1/kinds.ts";
 import { deadlineSignal, delay, systemClock } from "../../base/clock.ts";
-import { createKubeClient, type KubeClient } from "../../kube/client.ts";
-import { loadCredentials } from "../../kube/credentials.ts";
+import type { KubeClient } from "../../kube/client.ts";
 import { isNotFound, KubeError } from "../../kube/errors.ts";
 import { apiVersionOf, type Resource } from "../../kube/resource.ts";
-import type { KubeObject } from "../../kube/types.ts";
+import { type KubeObject, keyOf } from "../../kube/types.ts";
+import { addKubeconfigOption, withCluster } from "../account-source.ts";
 import { examplesHelp } from "../exit-codes.ts";
 
 /** Owner of the fields in metadata.managedFields. */
@@ -20,30 +20,22 @@ type ApplyFlags = { filename: string; kubeconfig?: string; timeout: string };
 
 /** `mooring apply`: run by the chart's Job after an install. */
 export function registerApplyCommand(program: Command): void {
-  program
+  const command = program
     .command("apply")
     .description("create or update objects of Mooring's kinds, as soon as the API server serves these kinds")
-    .requiredOption("-f, --filename <file>", "YAML file with the objects")
-    .option(
-      "--kubeconfig <path>",
-      "path of the kubeconfig; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
-    )
+    .requiredOption("-f, --filename <file>", "YAML file with the objects");
+  addKubeconfigOption(command)
     .option("--timeout <duration>", "how long to wait for the kinds, such as 30s or 5m", "60s")
     .addHelpText("after", examplesHelp("apply", ["mooring apply -f account.yaml --timeout 5m"]))
-    .action(async ({ filename, kubeconfig, timeout }: ApplyFlags) => {
+    .action(async ({ filename, timeout, ...flags }: ApplyFlags) => {
       const objects = parseObjects(await readFile(filename, "utf8"), filename);
       const end = deadlineSignal(parseDuration(timeout));
-      const kube = createKubeClient(await loadCredentials({ kubeconfig, env: process.env }));
-      try {
+      await withCluster(flags, async ({ kube }) => {
         for (const parsed of objects) {
           const { metadata } = await applyWhenServed(kube, parsed, end);
-          console.log(
-            `${parsed.resource.kind} ${metadata.namespace ? `${metadata.namespace}/` : ""}${metadata.name} applied`,
-          );
+          console.log(`${parsed.resource.kind} ${keyOf({ metadata })} applied`);
         }
-      } finally {
-        await kube.close();
-      }
+      });
     });
 }
 
@@ -66,7 +58,7 @@ function parseObjects(text: string, source: string): Parsed[] {
   });
 }
 
-/** Waits while the kind is not served or the API server is away; anything else is final. */
+/** Waits while the kind is not served or the API server does not answer; any other error is final. */
 async function applyWhenServed(kube: KubeClient, { resource, object }: Parsed, end: AbortSignal): Promise<KubeObject> {
   const { name } = object.metadata;
   const namespace = resource.namespaced ? (object.metadata.namespace ?? kube.defaultNamespace ?? "default") : undefined;

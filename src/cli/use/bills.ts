@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { IN_OUR_WORDS } from "../../api/schema/wording.ts";
 import { type BillReportSpec, billCycles, billReportSpecSchema } from "../../api/v1alpha1/bill-report.ts";
 import { rfc3339, systemClock } from "../../base/clock.ts";
 import {
@@ -125,7 +126,7 @@ async function run(flags: BillsFlags): Promise<void> {
 
 /** @throws Error of one line, in the words of the flags */
 function checked(input: object): BillReportSpec {
-  const parsed = billReportSpecSchema.safeParse(input);
+  const parsed = billReportSpecSchema.safeParse(input, IN_OUR_WORDS);
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
   // What is no time at all is not told of its range as well.

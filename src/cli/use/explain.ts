@@ -1,16 +1,18 @@
+import { styleText } from "node:util";
 import { type Command, Option } from "commander";
 import type { ConditionType } from "../../api/v1alpha1/conditions.ts";
 import { systemClock } from "../../base/clock.ts";
 import { oneLine } from "../../base/manifest-yaml.ts";
 import { eventsOf, historyOf, type KubeEvent, type Moment } from "../../describe/history.ts";
-import { type AnyObject, type ObjectState, objectState } from "../../describe/object-state.ts";
+import { type AnyObject, type ObjectState, objectState, toneOf } from "../../describe/object-state.ts";
 import { offersOf } from "../../describe/offers.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { Condition } from "../../kube/types.ts";
-import { addClusterOptions, type ClusterFlags, lazyCluster } from "../account-source.ts";
+import { addClusterOptions, type ClusterFlags, withCluster } from "../account-source.ts";
 import { exitCodesHelp } from "../exit-codes.ts";
-import { namedObject } from "../kind-argument.ts";
-import { age, documentOf, tableOf } from "../table.ts";
+import { OBJECT_HELP, type ObjectWords, objectWords, readNamed } from "../object-argument.ts";
+import { age, documentOf, showsColors, tableOf } from "../table.ts";
+import { COLORS } from "./status/rows.ts";
 
 const FORMATS = ["text", "json", "yaml"] as const;
 type ExplainFlags = ClusterFlags & { output: (typeof FORMATS)[number] };
@@ -22,8 +24,9 @@ Shows what the object waits for, other conditions that are wrong, the commands t
 differs from its spec, and its history: conditions, the last request and events. Events expire, after one hour by default.
 
 Examples:
+  mooring explain greeting -n team-a
   mooring explain speechjob/greeting -n team-a
-  mooring explain gpuendpoint/echo -o json
+  mooring explain gpuendpoint echo -o json
 
 `;
 
@@ -32,27 +35,23 @@ export function registerExplainCommand(program: Command): void {
   const command = program
     .command("explain")
     .description("explain one object: what it waits for, what you can do, and its history")
-    .argument("<kind/name>", "the object, such as speechjob/greeting");
+    .argument("<object...>", OBJECT_HELP);
   addClusterOptions(command)
     .addOption(new Option("-o, --output <format>", "text, json or yaml").choices(FORMATS).default("text"))
     .addHelpText("after", HELP + exitCodesHelp("explain"))
-    .action(async (argument: string, flags: ExplainFlags) => run(argument, flags));
+    .action(async (words: string[], flags: ExplainFlags) => run(objectWords(words), flags));
 }
 
-async function run(argument: string, flags: ExplainFlags): Promise<void> {
-  const { resource, name } = namedObject(argument);
-  const cluster = lazyCluster(flags, process.env);
-  try {
-    const { kube, namespace } = await cluster.open();
-    const place = { name, ...(resource.namespaced ? { namespace } : {}) };
-    const object = await kube.get<AnyObject>(resource, place);
-    const explanation = explain(resource, object, await eventsOf(kube, object));
-    const shown =
-      flags.output === "text" ? text(explanation, systemClock.now()) : documentOf(explanation, flags.output);
-    process.stdout.write(shown);
-  } finally {
-    await cluster.close();
-  }
+async function run(words: ObjectWords, flags: ExplainFlags): Promise<void> {
+  const explanation = await withCluster(flags, async (cluster) => {
+    const { resource, object } = await readNamed<AnyObject>(cluster, words);
+    return explain(resource, object, await eventsOf(cluster.kube, object));
+  });
+  const shown =
+    flags.output === "text"
+      ? text(explanation, systemClock.now(), showsColors(process.stdout))
+      : documentOf(explanation, flags.output);
+  process.stdout.write(shown);
 }
 
 export type Explanation = ObjectState & {
@@ -79,8 +78,16 @@ export function explain(resource: Resource, object: AnyObject, events: readonly 
       .filter(({ message, ...condition }) => message !== state.message && isWrong(condition))
       .map(({ type, status, reason, message }) => ({ condition: `${type}=${status}`, reason, message })),
     drift: [...drift],
-    history: historyOf(object, events),
+    history: historyOf(object, events).map((moment) => withoutMessage(moment, state.message)),
   };
+}
+
+/** The headline shows the message: an event with it shows its reason alone. */
+function withoutMessage(moment: Moment, message: string): Moment {
+  const said = `: ${message}`;
+  return message !== "" && moment.text.endsWith(said)
+    ? { ...moment, text: moment.text.slice(0, -said.length) }
+    : moment;
 }
 
 /** Conditions that are False while all is well. */
@@ -98,11 +105,11 @@ function isWrong({ type, status }: Pick<Condition, "type" | "status">): boolean 
   return status === (WRONG_WHILE_TRUE.includes(type) ? "True" : "False");
 }
 
-function text(explanation: Explanation, now: number): string {
+function text(explanation: Explanation, now: number, colors: boolean): string {
   const { object, state, reason, message, since, commands, otherProblems, drift, history } = explanation;
   const ago = (time: string) => age(now - Date.parse(time));
   const sections = [
-    `${object}: ${state} (${reason}), for ${ago(since)}\n${wrapped(message)}`,
+    `${object}: ${colors ? styleText(COLORS[toneOf(explanation)], state, { validateStream: false }) : state} (${reason}), for ${ago(since)}\n${wrapped(message)}`,
     otherProblems.length === 0
       ? ""
       : `Also\n${otherProblems.map(({ condition, reason, message: why }) => wrapped(`${condition} (${reason}): ${why}`)).join("")}`,

@@ -5,19 +5,26 @@ import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource, JOB_RESOURCES, KINDS } from "../../api/v1alpha1/kinds.ts";
 import { systemClock } from "../../base/clock.ts";
 import { oneLine } from "../../base/manifest-yaml.ts";
+import { parseYuan } from "../../base/money.ts";
 import { accountToUse } from "../../controllers/account/binding.ts";
+import { costProblem } from "../../controllers/jobs/prepare.ts";
 import { type Job, paidOperation } from "../../controllers/jobs/types.ts";
+import { createValueReader } from "../../controllers/references.ts";
+import { costOfEndpoint, costOfJob, type PlannedCost, type ReadableAccount } from "../../describe/cost.ts";
 import type { KubeClient } from "../../kube/client.ts";
+import { isForbidden } from "../../kube/errors.ts";
 import type { Resource } from "../../kube/resource.ts";
 import type { KubeObject, NamespacedObject } from "../../kube/types.ts";
 import { addClusterOptions, type ClusterFlags, lazyCluster } from "../account-source.ts";
-import { type AccountConnection, connectAccount } from "../connect-account.ts";
+import { type AccountConnection, connectAccount, findAccount } from "../connect-account.ts";
 import { exitCodesHelp } from "../exit-codes.ts";
 import { itemsOf, tableOf } from "../table.ts";
 import { KUBECTL_YAML, manifestFiles } from "./manifest-files.ts";
 import { type AppliedObject, appliedObject } from "./plan/applied-object.ts";
+import { accountBlockers, jobBlockers } from "./plan/blockers.ts";
 import { planOf } from "./plan/endpoint-plan.ts";
-import type { Planned, PlannedAction } from "./plan/planned.ts";
+import { conflict, type Planned, type PlannedAction } from "./plan/planned.ts";
+import { withManifests } from "./plan/with-manifests.ts";
 
 const FORMATS = ["text", "wide", "json", "yaml", "name"] as const;
 type PlanFlags = ClusterFlags & { filename: string[]; output: (typeof FORMATS)[number] };
@@ -27,8 +34,10 @@ const CONFLICT = 1;
 const CHANGING: readonly PlannedAction[] = ["Create", "Update", "Submit"];
 const HELP = `
 Reads each manifest, asks the API server in a dry run what an apply would make of the object, and reads the remote endpoint
-once with the key of its account. Changes nothing. A conflict is what the API server refuses, or what the operator would
-stall for. The text shows the fields that change; -o wide also shows all fields of a create. Values of variables are hidden.
+once with the key of its account. Changes nothing. Costs are estimates at the last known prices of the account (status.prices).
+A conflict is what the API server refuses, or what the operator would stall for, such as an account or a store that does not
+exist or is not ready. The text shows the fields that change; -o wide also shows all fields of a create. Values of variables
+are hidden.
 Objects that the manifests do not have are not deleted by an apply, so they are not listed.
 
 Examples:
@@ -57,15 +66,19 @@ async function run(flags: PlanFlags): Promise<number> {
   const accounts = new Map<string, Promise<AccountConnection>>();
   try {
     const { kube, namespace } = await cluster.open();
-    const planner = createPlanner(kube, accounts);
-    const planned: Planned[] = [];
+    const manifests: unknown[] = [];
     for await (const { path, content } of manifestFiles(flags.filename)) {
       for (const document of parseAllDocuments(content, KUBECTL_YAML)) {
         const [problem] = document.errors;
         if (problem !== undefined) throw new Error(`${path}: ${problem.message}`);
-        const found = await planner(document.toJS(), namespace);
-        if (found !== undefined) planned.push(found);
+        manifests.push(document.toJS());
       }
+    }
+    const planner = createPlanner(kube, withManifests(kube, manifests, namespace), accounts);
+    const planned: Planned[] = [];
+    for (const manifest of manifests) {
+      const found = await planner(manifest, namespace);
+      if (found !== undefined) planned.push(found);
     }
     process.stdout.write(rendered(planned, flags.output));
     return exitCodeOf(planned);
@@ -75,18 +88,18 @@ async function run(flags: PlanFlags): Promise<number> {
   }
 }
 
-/** Plans one manifest; undefined for a document of another group. */
-function createPlanner(kube: KubeClient, accounts: Map<string, Promise<AccountConnection>>) {
+/** Plans one manifest; undefined for a document of another group. `after`: the cluster with all manifests. */
+function createPlanner(kube: KubeClient, after: KubeClient, accounts: Map<string, Promise<AccountConnection>>) {
   const { signal } = new AbortController();
   const account = (endpoint: GpuEndpoint) => {
     const { namespace } = endpoint.metadata;
     const ref = accountToUse(endpoint);
     const key = JSON.stringify([ref?.kind, ref?.name, namespace]);
-    const opened = accounts.get(key) ?? connectAccount(kube, namespace, ref);
+    const opened = accounts.get(key) ?? connectAccount(after, namespace, ref);
     accounts.set(key, opened);
     return opened;
   };
-  const deps = { kube, clock: systemClock, signal, account };
+  const deps = { kube: after, clock: systemClock, signal, account };
 
   return async (document: unknown, defaultNamespace: string): Promise<Planned | undefined> => {
     if (document === null) return undefined;
@@ -95,19 +108,18 @@ function createPlanner(kube: KubeClient, accounts: Map<string, Promise<AccountCo
     const manifest = document as KubeObject;
     const resource = KINDS.find((kind) => kind.resource.kind === manifest.kind)?.resource;
     const name = `${manifest.kind ?? "object"} ${manifest.metadata?.name ?? ""}`.trim();
-    const [problem] = problems;
-    if (resource === undefined || problem !== undefined) {
-      return conflict(name, problem === undefined ? "unknown kind" : `${problem.path.join(".")}: ${problem.message}`);
+    if (resource === undefined || problems.length > 0) {
+      return { object: name, ...conflict(problems.map(({ path, message }) => `${path.join(".")}: ${message}`)) };
     }
     const place = resource.namespaced ? { namespace: manifest.metadata.namespace ?? defaultNamespace } : {};
     const placed = { ...manifest, metadata: { ...manifest.metadata, ...place } };
     const object = `${resource.kind} ${"namespace" in place ? `${place.namespace}/` : ""}${manifest.metadata.name}`;
     try {
       const applied = await appliedObject(kube, resource, placed);
-      if (applied.kind === "Refused") return conflict(object, applied.message);
+      if (applied.kind === "Refused") return { object, ...conflict([applied.message]) };
       return { object, ...(await plannedFor(resource, applied)) };
     } catch (error) {
-      return conflict(object, error instanceof Error ? error.message : String(error));
+      return { object, ...conflict([error instanceof Error ? error.message : String(error)]) };
     }
   };
 
@@ -115,9 +127,31 @@ function createPlanner(kube: KubeClient, accounts: Map<string, Promise<AccountCo
     resource: Resource,
     { object, live }: Extract<AppliedObject<KubeObject>, { kind: "Accepted" }>,
   ): Promise<Omit<Planned, "object">> {
-    if (resource === gpuEndpointResource) return planOf(deps, object as GpuEndpoint, live as GpuEndpoint | undefined);
+    if (resource === gpuEndpointResource) {
+      const endpoint = object as GpuEndpoint;
+      const planned = await planOf(deps, endpoint, live as GpuEndpoint | undefined);
+      if (planned.action !== "Create" && planned.action !== "Update") return planned;
+      const blockers = await accountBlockers(deps, endpoint);
+      if (blockers.length > 0) return conflict(blockers);
+      return { ...planned, ...costOfEndpoint(endpoint, await readable(endpoint)) };
+    }
     if (!JOB_RESOURCES.includes(resource)) return { action: "None", message: "no change at the service", changes: [] };
-    return plannedJob(object as NamespacedObject as Job, live !== undefined);
+    const job = object as NamespacedObject as Job;
+    const planned = plannedJob(job, live !== undefined);
+    if (planned.action !== "Submit") return planned;
+    const blockers = await jobBlockers(deps, resource, job);
+    if (blockers.length > 0) return conflict(blockers);
+    const cost = await costOfJob(job, await readable(job), createValueReader(after, signal));
+    const problem = costProblem(job, 1, cost && parseYuan(cost.estimatedCost), true);
+    return problem === undefined ? { ...planned, ...cost } : conflict([`${problem.reason}: ${problem.message}`]);
+  }
+
+  /** The account of an object, unless the user may not read it. */
+  function readable(object: Job | GpuEndpoint): Promise<ReadableAccount> {
+    return findAccount(after, object.metadata.namespace, accountToUse(object)).catch((error: unknown) => {
+      if (!isForbidden(error)) throw error;
+      return undefined;
+    });
   }
 }
 
@@ -127,10 +161,6 @@ export function plannedJob(job: Job, exists: boolean): Omit<Planned, "object"> {
   const reason = exists ? "the job exists" : held;
   if (reason) return { action: "None", message: `no change: ${reason}`, changes: [] };
   return { action: "Submit", message: `send a paid request (${paidOperation(job)})`, changes: [] };
-}
-
-function conflict(object: string, message: string): Planned {
-  return { object, action: "Conflict", message, changes: [] };
 }
 
 export function exitCodeOf(planned: readonly Planned[]): number {
@@ -147,13 +177,19 @@ export function rendered(planned: readonly Planned[], format: PlanFlags["output"
   return [...planned.map((one) => block(one, format === "wide")), summary(planned)].join("\n");
 }
 
-function block({ object, action, message, changes }: Planned, wide: boolean): string {
-  const head = `${object}: ${action === "Conflict" ? "conflict: " : ""}${oneLine(message)}\n`;
+function block({ object, action, message, changes, problems = [], ...cost }: Planned, wide: boolean): string {
+  const list = problems.map((problem) => `  ${oneLine(problem)}\n`).join("");
+  const head = `${object}: ${action === "Conflict" ? "conflict: " : ""}${oneLine(message)}${costText(cost)}\n${list}`;
   const shown = action === "Create" && !wide ? [] : changes;
   if (shown.length === 0) return head;
   const rows = shown.map(({ field, before, after }) => [field, before, after].map((text) => oneLine(text) || "-"));
   const table = tableOf(["FIELD", "NOW", "AFTER"], rows);
   return head + table.replaceAll(/^(?=.)/gm, "  ");
+}
+
+function costText({ estimatedCost, per }: Partial<PlannedCost>): string {
+  if (estimatedCost === undefined) return "";
+  return per === "Job" ? `; costs about ${estimatedCost} yuan` : `; costs up to ${estimatedCost} yuan an hour`;
 }
 
 function summary(planned: readonly Planned[]): string {

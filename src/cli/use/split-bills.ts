@@ -16,7 +16,7 @@ import { isForbidden } from "../../kube/errors.ts";
 import type { OpenCluster } from "../account-source.ts";
 import { tableOf } from "../table.ts";
 
-export type SplitFlags = { by?: "namespace" | "object"; leaderElectionNamespace?: string };
+export type SplitFlags = { by?: "namespace" | "object"; operatorNamespace?: string };
 
 export function addSplitOptions(command: Command): Command {
   return command
@@ -29,7 +29,7 @@ export function addSplitOptions(command: Command): Command {
         .conflicts("baseUrl"),
     )
     .option(
-      "--leader-election-namespace <name>",
+      "--operator-namespace <name>",
       "namespace of the operator's usage, for --by; default: that of the operator that serves the account",
     );
 }
@@ -41,13 +41,13 @@ export const splitByOf = ({ by }: SplitFlags): SplitBy | undefined =>
 export async function openClusterSplit(
   { kube, namespace }: OpenCluster,
   ref: AccountRef | undefined,
-  { leaderElectionNamespace }: SplitFlags,
+  { operatorNamespace }: SplitFlags,
   request: Omit<SplitRequest, "account">,
 ): Promise<Split> {
   if (ref === undefined) throw new Error("--by needs an account of the cluster: use --account or --cluster-account");
   const account = accountKey(ref.kind, ref.name, namespace);
   const { signal } = new AbortController();
-  const place = leaderElectionNamespace ?? (await operatorNamespace(kube, ref, namespace));
+  const place = operatorNamespace ?? (await servingNamespace(kube, ref, namespace));
   const read = async (key: string, months: readonly Month[]) => {
     const usage = await readUsage(kube, { namespace: place, account: key, months }, signal);
     if (usage.length === 0) process.stderr.write(nothingRead(place, key));
@@ -59,14 +59,18 @@ export async function openClusterSplit(
   } catch (error) {
     if (!isForbidden(error)) throw error;
     throw new Error(
-      `you may not read the ConfigMaps mooring-usage-* in namespace ${place} or the namespaces that they name: use a kubeconfig whose user may, name the operator's namespace with --leader-election-namespace, or create a BillReport with splitBy`,
+      `you may not read the ConfigMaps mooring-usage-* in namespace ${place} or the namespaces that they name: use a kubeconfig whose user may, name the operator's namespace with --operator-namespace, or create a BillReport with splitBy`,
       { cause: error },
     );
   }
 }
 
 /** The namespace of the operator that serves the account, as the account shows it. */
-async function operatorNamespace(kube: KubeClient, { kind, name }: AccountRef, namespace: string): Promise<string> {
+export async function servingNamespace(
+  kube: KubeClient,
+  { kind, name }: AccountRef,
+  namespace: string,
+): Promise<string> {
   const [resource, place] =
     kind === "Account" ? [accountResource, { namespace, name }] : [clusterAccountResource, { name }];
   const { status } = await kube.get<Account | ClusterAccount>(resource, place);
@@ -74,7 +78,7 @@ async function operatorNamespace(kube: KubeClient, { kind, name }: AccountRef, n
 }
 
 function nothingRead(place: string, account: string): string {
-  return `warning: the ConfigMaps mooring-usage-* in namespace ${place} have no usage of ${account} in this period, so all is unattributed; if the operator runs in another namespace, name it with --leader-election-namespace\n`;
+  return `warning: the ConfigMaps mooring-usage-* in namespace ${place} have no usage of ${account} in this period, so all is unattributed: the operator writes usage every ten minutes; if it runs in another namespace, name it with --operator-namespace\n`;
 }
 
 /** The user may read the usage of all namespaces, so all lines are shown. */

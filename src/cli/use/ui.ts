@@ -54,7 +54,7 @@ export function registerUiCommand(program: Command): void {
     )
     .addHelpText("after", HELP)
     .action(async (flags: UiFlags) => {
-      // Loaded only here: other commands do without a web server.
+      // Loaded only here: other commands need no web server.
       const { runUi } = await import("./ui/run.ts");
       await runUi(flags);
     });

@@ -37,9 +37,11 @@ async function run(paths: readonly string[]): Promise<number> {
     }
   }
   const passedOver = others === 0 ? "" : `, ${others} of other kinds passed over`;
-  process.stderr.write(`${objects} objects checked${passedOver}, ${problems} problems\n`);
+  process.stderr.write(`${counted(objects, "object")} checked${passedOver}, ${counted(problems, "problem")}\n`);
   return problems === 0 ? 0 : 1;
 }
+
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 export type CheckedDocument = { kind: "Ours" | "Other"; lines: { line: number; message: string }[] };
 

@@ -29,6 +29,8 @@ export type AbandonedTasks = {
   check(account: AccountKey): void;
   /** The tasks of the account, for its status; the oldest first, at most 100. */
   shown(account: AccountKey): ShownTasks;
+  /** This process does not serve the account any more. */
+  forget(account: AccountKey): void;
 };
 
 /** `status.tasks.abandoned` of an account. */
@@ -157,6 +159,10 @@ export function createAbandonedTasks({ accounts, admission, clock }: AbandonedTa
           taskID,
           submitTime: rfc3339(submittedAt),
         })),
+    forget(key) {
+      restored.delete(key);
+      for (const [uid, task] of followed) if (task.key === key) followed.delete(uid);
+    },
   };
 }
 

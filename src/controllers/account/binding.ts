@@ -32,8 +32,9 @@ export function accountOfResources(user: AccountUser, sentTo?: BoundAccount): Ac
 /** The accounts that an object may use, or that know what it created; the index by which dependants are found. */
 export function accountsOf(user: AccountUser): AccountKey[] {
   const { namespace } = user.metadata;
-  const keys = [accountOfResources(user), accountToUse(user)].flatMap((ref) => possibleAccounts(ref, namespace));
-  return [...new Set(keys)];
+  const [known, used] = [accountOfResources(user), accountToUse(user)];
+  const keys = possibleAccounts(known, namespace);
+  return known === used ? keys : [...new Set([...keys, ...possibleAccounts(used, namespace)])];
 }
 
 /** The base URL at which an object is bound to this account; undefined: it is not bound, or to another account. */

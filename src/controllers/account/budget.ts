@@ -19,7 +19,7 @@ export type MoneyView = {
   unreadableBills?: number;
   /** When the last read of each part that succeeded began. */
   lastRead?: { keys: ReadTime | undefined; bills: ReadTime | undefined };
-  /** Parts that were read longer ago than `maxReadingAgeMs`: what they say does not count any more. */
+  /** Parts that were read longer ago than `maxReadingAgeMs`, which do not count any more. */
   expired?: { keys: boolean; bills: boolean };
   /** Why the last reading of a part failed. */
   failures?: { keys: string | undefined; bills: string | undefined };
@@ -37,7 +37,7 @@ export function budgetState(spec: BudgetSpec, view: MoneyView): BudgetState {
   const unknown = states.find(({ kind }) => kind === "Unknown");
   const limited = states.filter((state) => state.kind === "Limited");
   const [first] = limited.sort((a, b) => (a.headroom < b.headroom ? -1 : a.headroom > b.headroom ? 1 : 0));
-  // What is exceeded is exceeded, whatever else could not be read.
+  // An exceeded part decides, even if another part cannot be read.
   if (first !== undefined && first.headroom <= 0n) return first;
   return unknown ?? first ?? { kind: "Unlimited", message: "No budget limits the account" };
 }
@@ -127,7 +127,7 @@ function keyState(spec: BudgetSpec, { keys, lastRead, expired, failures }: Money
 
 const nameOf = ({ keyName, keyID }: KeyBudget) => (keyName === "" ? keyID : keyName);
 
-/** A kind of budget that is not known here counts by its numbers. */
+/** An unknown kind of budget counts by its numbers. */
 const isLimited = ({ type }: KeyBudget) => type.toLowerCase() !== "unlimited";
 
 /** undefined: it cannot be read. */

@@ -3,8 +3,10 @@ import type { AccountStatus } from "../../api/v1alpha1/account.ts";
 import { COMMANDS } from "../../api/v1alpha1/commands.ts";
 import { setCondition } from "../../api/v1alpha1/conditions.ts";
 import { type Clock, rfc3339 } from "../../base/clock.ts";
+import type { Members } from "../../runtime/members.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
-import { type AnyAccount, LEASE_ENDED_MS, type ServeRequest, type Server } from "./other-servers.ts";
+import type { AnyAccount, ServeRequest, Server } from "./other-servers.ts";
+import { UNCHANGED_MS } from "./process-ends.ts";
 import type { AccountKey } from "./registry.ts";
 
 /** Accounts that this installation needs and another one serves. */
@@ -28,14 +30,16 @@ export type ContestsOptions = {
   log: Pick<Logger, "error">;
   recorder: Pick<EventRecorder, "warning">;
   installation: string;
+  members: Pick<Members, "isFirst">;
 };
 
-export function createContests({ clock, log, recorder, installation }: ContestsOptions): Contests {
+export function createContests({ clock, log, recorder, installation, members }: ContestsOptions): Contests {
   const messages = new Map<AccountKey, string>();
 
   return {
     async show(key, { kind, object }, { namespace: other }, signal) {
       const message = contestMessage(object, installation, other);
+      if (!members.isFirst()) return void messages.set(key, message);
       if (messages.get(key) !== message) {
         log.error({ account: key, installation, other }, message);
         recorder.warning(object, "ServedByAnotherInstallation", "Serve", message);
@@ -60,5 +64,5 @@ export function createContests({ clock, log, recorder, installation }: ContestsO
 function contestMessage({ kind = "Account", metadata }: AnyAccount, own: string, other: string): string {
   const { namespace, name } = metadata;
   const release = COMMANDS.releaseAccount({ kind, namespace, name });
-  return `Two installations of Mooring serve this account: the one in namespace ${other} uses it, and the one in namespace ${own} sends nothing for it. Uninstall one of them, or give each its own namespaces and accounts. To hand the account to ${own}: stop the operator in ${other}, then wait ${LEASE_ENDED_MS / 1000} s, or run: ${release}`;
+  return `Two installations of Mooring serve this account: the one in namespace ${other} uses it, and the one in namespace ${own} sends nothing for it. Uninstall one of them, or give each its own namespaces and accounts. To hand the account to ${own}: stop the operator in ${other}, then wait ${UNCHANGED_MS / 1000} s, or run: ${release}`;
 }

@@ -1,6 +1,7 @@
 import { type Account, type ClusterAccount, isClusterAccount } from "../../api/v1alpha1/account.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
-import type { Reconcile } from "../../runtime/controller.ts";
+import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
+import { readPrices } from "../billing/prices.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconciler.ts";
 import { assertValidSpec, createValueReader, StalledError } from "../references.ts";
@@ -14,9 +15,6 @@ import { type AccountCounts, type AccountOutcome, accountStatus } from "./status
 
 /** A 403 has the account probed, at most once in this time. */
 const DOUBT_MS = 30_000;
-/** How often the lease of another server is read. */
-const LOOK_MS = 5_000;
-
 /** Reads the key, probes the service, and tells every dependant whether the account may be used. */
 export function createAccountReconciler<T extends Account | ClusterAccount>(
   shared: ControllerDeps,
@@ -33,47 +31,51 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     kind,
     async forgetDeleted(request) {
       const key = keyOfAccount(request);
-      wiring.servers.forget(key);
+      wiring.servers.depart(key);
       const again = await memories.depart(key);
       shared.abandoned.check(key);
-      if (again === undefined) orphanEvents.forget(key);
+      if (again === undefined) {
+        wiring.servers.forget(key);
+        orphanEvents.forget(key);
+      }
       return again;
     },
-    finalize: async (deleted, { signal }) => {
-      const key = keyOfAccount(deleted.metadata);
-      const served = await serve(key, deleted, signal);
-      if (served === undefined) return { requeueAfterMs: LOOK_MS };
+    finalize: whileServed(async (key, served, signal) => {
       const object = await guard(key, served, signal);
       if (!wiring.dependants.hasUsers(key)) return undefined;
       return observe(key, object, reconcileRequestOf(object), signal);
-    },
-    async reconcile(present, requested, { signal }) {
-      const key = keyOfAccount(present.metadata);
-      const served = await serve(key, present, signal);
-      if (served === undefined) return { requeueAfterMs: LOOK_MS };
-      return observe(key, await guard(key, served, signal), requested, signal);
-    },
-    async pause(present, { signal }) {
-      const key = keyOfAccount(present.metadata);
-      const served = await serve(key, present, signal);
-      if (served === undefined) return { requeueAfterMs: LOOK_MS };
+    }),
+    reconcile: (present, requested, context) =>
+      whileServed(async (key, served, signal) => observe(key, await guard(key, served, signal), requested, signal))(
+        present,
+        context,
+      ),
+    pause: whileServed(async (key, served, signal) => {
       await guard(key, served, signal);
       holdUnknown(key);
       return undefined;
-    },
+    }),
   });
 
-  /** The account, unless another installation serves it. */
-  async function serve(key: AccountKey, object: T, signal: AbortSignal): Promise<T | undefined> {
-    const isNeeded = () => wiring.dependants.hasUsers(key);
-    const served = await wiring.servers.serve<T>(key, { kind, object, isNeeded }, signal);
-    if (served.kind !== "Other") return served.object;
-    const { message } = served;
-    if (message !== undefined) {
-      const state = { kind: "Held", reason: "ServedByAnotherInstallation", message } as const;
-      accounts.set(key, { state, handle: undefined });
-    }
-    return undefined;
+  /** Runs `step` with the account, unless another process serves it: then nothing of it is remembered. */
+  function whileServed(step: (key: AccountKey, served: T, signal: AbortSignal) => Promise<Result>) {
+    return async (present: T, { signal }: ReconcileContext): Promise<Result> => {
+      const key = keyOfAccount(present.metadata);
+      const isNeeded = () => wiring.dependants.hasUsers(key);
+      const served = await wiring.servers.serve<T>(key, { kind, object: present, isNeeded }, signal);
+      if (served.kind === "Between") return { requeueAfterMs: served.againMs };
+      if (served.kind === "Other") {
+        await memories.beginTerm(key, undefined);
+        const { message, againMs } = served;
+        if (message !== undefined) {
+          const state = { kind: "Held", reason: "ServedByAnotherInstallation", message } as const;
+          accounts.set(key, { state, handle: undefined });
+        }
+        return { requeueAfterMs: againMs };
+      }
+      await memories.beginTerm(key, served.term);
+      return step(key, served.object, signal);
+    };
   }
 
   /** The finalizer keeps an account while objects need it. */
@@ -90,6 +92,10 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   async function observe(key: AccountKey, object: T, requested: string | undefined, signal: AbortSignal) {
     shared.abandoned.restore(key, object.status?.tasks?.abandoned ?? []);
+    const { prices: shownPrices } = object.status ?? {};
+    if (shownPrices !== undefined && shared.estimates.prices(key) === undefined) {
+      shared.estimates.restorePrices(key, readPrices(shownPrices));
+    }
     const { outcome, memory } = await probe(key, object, requested !== undefined, signal);
     shared.abandoned.check(key);
     shared.admission.recheck(key);
@@ -112,6 +118,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       handledRequest: requested,
       listFailure: memory?.handle.endpoints.observed.failure(),
       spend: memory?.handle.money.spend(),
+      prices: shared.estimates.prices(key),
       unpaid: shared.admission.balance(key),
       budget: memory?.handle.budget(),
       now: clock.now(),

@@ -88,7 +88,7 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
         total++;
         const name = `${kind} ${keyOf(user)}`;
         const last = names.at(-1);
-        // Thousands of users: only the names that are shown are sorted.
+        // An account can have thousands of users: sort only the names that are shown.
         if (names.length < limit || (last !== undefined && name < last)) {
           names = [...names, name].sort().slice(0, limit);
         }

@@ -42,7 +42,7 @@ export function announceKey(
 ): void {
   if (before === undefined || before === apiKey) return;
   const { name, key } = object.spec.apiKeySecretRef;
-  const note = `The key in Secret ${name} (${key}) changed: Mooring uses the new one from now on`;
+  const note = `The key in Secret ${name} (${key}) changed: Mooring uses the new one`;
   recorder.normal(object, "KeyChanged", "Probe", note);
 }
 

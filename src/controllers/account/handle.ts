@@ -4,6 +4,7 @@ import type { AccountSpec, ClusterAccountSpec } from "../../api/v1alpha1/account
 import type { AddressGuard } from "../../base/address-guard.ts";
 import type { Clock } from "../../base/clock.ts";
 import { parseYuan } from "../../base/money.ts";
+import { serviceAddress } from "../../base/service-address.ts";
 import type { RecordBudget } from "../../provider/endpoints/record-budget.ts";
 import type { ReadTime } from "../../provider/money/money-reader.ts";
 import type { BillingSettings, Urgency } from "../../provider/money/spend.ts";
@@ -38,10 +39,10 @@ export type LiveSettings = {
 export type AccountUsage = {
   /** Why nothing may be sent now; undefined: it may. */
   held(operation: Operation): string | undefined;
-  /** Throws while another process may serve the account. */
+  /** Throws unless this process surely serves the account. */
   assertServing(): void;
-  /** Whether objects of a namespace may use the account. */
-  allows(namespace: string): Promise<boolean>;
+  /** Why objects of a namespace may not use the account, and what to do; undefined: they may. */
+  refusal(namespace: string): Promise<string | undefined>;
   /** The API keys whose bills BillReports of a namespace cover. */
   reportableKeys(namespace: string): Promise<ReportableKeys>;
   endpointsWanted(): boolean;
@@ -144,7 +145,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     keyVersion: () => live.keyVersion,
     digest: (value) => keyedHashOf(value, live.apiKey.trim()),
     maxSpeechCharacters: spec.speech.maxCharacters,
-    allows: usage.allows,
+    refusal: usage.refusal,
     reportableKeys: usage.reportableKeys,
     budget,
     allowance() {
@@ -156,6 +157,8 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
         settleMs: live.billing.settleMs,
       };
     },
+    reuse: spec.reuse === "SameRequest",
+    addressOf: (operation) => `${serviceAddress(spec.baseURL)}${settings.connection.paths?.[operation] ?? ""}`,
     resultLookup: options.resultLookup,
     vanished: (missing = { endpointID: undefined, memberID: undefined }) =>
       countVanished(usage.boundEndpoints(), endpoints.observed.shown(), missing),

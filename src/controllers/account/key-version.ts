@@ -4,9 +4,9 @@ import { hashOf } from "../hash.ts";
 
 /**
  * The version of an API key (AccountHandle.keyVersion). It depends on the key itself, not on the version of its Secret: when a user
- * writes the Secret again with the same key, or with the former one, that is no other key. 64 bits of a hash do not lead back to the
+ * writes the Secret again with the same key, or with the former one, the version stays. 64 bits of a hash do not lead back to the
  * key, because the service makes keys of many random characters.
- * @param account names the account among all clusters: the salt, so that nobody sees which accounts have the same key
+ * @param account names the account among all clusters: the salt, which hides which accounts have the same key
  */
 export function keyVersionOf(
   apiKey: string,

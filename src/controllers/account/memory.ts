@@ -15,7 +15,7 @@ import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Dependants } from "./dependants.ts";
 import { type AccountObservers, type AccountUsage, createAccountHandle, type LiveSettings } from "./handle.ts";
 import { keyVersionOf } from "./key-version.ts";
-import { matchesLabels, reportableKeys } from "./namespaces.ts";
+import { namespaceRefusal, reportableKeys } from "./namespaces.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
 import type { Servers } from "./servers.ts";
@@ -67,6 +67,8 @@ export type Memory = {
 /** The accounts that this process knows: what it takes to call the service for each, and what was learned of it. */
 export type AccountMemory = {
   get(key: AccountKey): Memory | undefined;
+  /** Forgets what is known of other terms of this process. Undefined: it does not serve the account. */
+  beginTerm(key: AccountKey, term: number | undefined): Promise<void>;
   /** The account as its spec says now; a changed spec replaces the handle, a changed key does not. */
   remember(
     key: AccountKey,
@@ -90,14 +92,28 @@ export function createAccountMemory(
   const { accounts, clock } = shared;
   const parts = { shared, store, wiring };
   const memories = new Map<AccountKey, Memory>();
+  const terms = new Map<AccountKey, number>();
 
   async function forget(key: AccountKey): Promise<void> {
     const memory = memories.get(key);
     memories.delete(key);
+    terms.delete(key);
     accounts.remove(key);
     shared.estimates.forget(key);
     shared.usage.forget(key);
     await memory?.handle.close();
+  }
+
+  async function beginTerm(key: AccountKey, term: number | undefined): Promise<void> {
+    const before = terms.get(key);
+    if (before === term) return;
+    // While nobody needed the account, nothing was remembered of its objects.
+    if (before !== undefined && (before !== 0 || term === undefined)) {
+      await forget(key);
+      shared.admission.forget(key);
+      shared.abandoned.forget(key);
+    }
+    if (term !== undefined) terms.set(key, term);
   }
 
   function cleanupOf(key: AccountKey): { cleanup?: boolean } {
@@ -173,7 +189,7 @@ export function createAccountMemory(
     return { memory, changed: true };
   }
 
-  return { get: (key) => memories.get(key), remember, cleanupOf, depart };
+  return { get: (key) => memories.get(key), beginTerm, remember, cleanupOf, depart };
 }
 
 type SessionParts = {
@@ -198,10 +214,11 @@ function usageOf(
       if (state?.kind !== "Held" || (state.cleanup === true && isCleanupOperation(operation))) return undefined;
       return state.message;
     },
-    assertServing: shared.assertLeading,
-    allows: async (namespace) => {
+    assertServing: () => shared.servers.assertServing(key),
+    refusal: async (namespace) => {
       const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
-      return selector === undefined || matchesLabels(selector, await wiring.namespaceLabels(namespace));
+      if (selector === undefined) return undefined;
+      return namespaceRefusal(object.metadata.name, selector, namespace, await wiring.namespaceLabels(namespace));
     },
     reportableKeys: async (namespace) =>
       isClusterAccount(object)

@@ -1,4 +1,5 @@
 import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
+import { COMMANDS } from "../../api/v1alpha1/commands.ts";
 import type { Clock } from "../../base/clock.ts";
 import { ownValue } from "../../base/own-value.ts";
 import { findObject, type KubeClient } from "../../kube/client.ts";
@@ -9,26 +10,61 @@ import type { ReportableKeys } from "./registry.ts";
 /** metav1.LabelSelector. */
 export type LabelSelector = NonNullable<ClusterAccountSpec["allowedNamespaces"]>;
 
+type Requirement = NonNullable<LabelSelector["matchExpressions"]>[number];
+
 /** Whether labels match a selector; an empty selector matches everything (metav1.LabelSelector). */
 export function matchesLabels(selector: LabelSelector, labels: Record<string, string>): boolean {
-  const exact = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => ownValue(labels, key) === value);
-  return (
-    exact &&
-    (selector.matchExpressions ?? []).every(({ key, operator, values = [] }) => {
-      const value = ownValue(labels, key);
-      switch (operator) {
-        case "In":
-          return value !== undefined && values.includes(value);
-        case "NotIn":
-          return value === undefined || !values.includes(value);
-        case "Exists":
-          return value !== undefined;
-        case "DoesNotExist":
-          return value === undefined;
-      }
-      return false;
-    })
+  return unmetBy(selector, labels).length === 0;
+}
+
+function unmetBy({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Record<string, string>) {
+  const exact = Object.entries(matchLabels).map(
+    ([key, value]): Requirement => ({ key, operator: "In", values: [value] }),
   );
+  return [...exact, ...matchExpressions].filter((requirement) => !isMet(requirement, labels));
+}
+
+function isMet({ key, operator, values = [] }: Requirement, labels: Record<string, string>): boolean {
+  const value = ownValue(labels, key);
+  switch (operator) {
+    case "In":
+      return value !== undefined && values.includes(value);
+    case "NotIn":
+      return value === undefined || !values.includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+  }
+  return false;
+}
+
+/** Why a ClusterAccount does not serve a namespace with these labels, with the command that labels it. undefined: it serves it. */
+export function namespaceRefusal(
+  account: string,
+  selector: LabelSelector,
+  namespace: string,
+  labels: Record<string, string>,
+): string | undefined {
+  const unmet = unmetBy(selector, labels);
+  if (unmet.length === 0) return undefined;
+  const args = unmet.map(labelArgument);
+  const isSettable = args.every((arg) => SAFE_LABEL.test(arg)) && unmet.every(({ key }) => key !== NAME_LABEL);
+  const remedy = isSettable
+    ? `label the namespace: ${COMMANDS.labelNamespace(namespace, args)} , or use another account`
+    : "change spec.allowedNamespaces of the ClusterAccount, or use another account";
+  return `ClusterAccount ${account} does not allow namespace ${namespace}: ${remedy}`;
+}
+
+/** The API server sets it to the name of the namespace, and nobody can change it. */
+const NAME_LABEL = "kubernetes.io/metadata.name";
+/** What a shell takes without quotes. */
+const SAFE_LABEL = /^[A-Za-z0-9][-A-Za-z0-9_./]*(=[-A-Za-z0-9_.]*|-)$/;
+
+/** The argument of `kubectl label` after which a namespace meets a requirement. */
+function labelArgument({ key, operator, values = [] }: Requirement): string {
+  if (operator === "In") return `${key}=${values[0] ?? ""}`;
+  return operator === "Exists" ? `${key}=true` : `${key}-`;
 }
 
 /** The API keys whose bills BillReports of a namespace with these labels cover (ClusterAccount.spec.spending.reports). */

@@ -5,7 +5,7 @@ import { isGivenUp, ServiceError } from "../../provider/errors.ts";
 import type { AccountSession } from "../../provider/types.ts";
 import type { AccountState } from "./registry.ts";
 
-/** What one free call told about the account. */
+/** The result of one free call of the account. */
 export type Probe = {
   state: AccountState;
   authenticated: "True" | "False" | "Unknown";
@@ -29,7 +29,7 @@ const MISCONFIGURED_MS = 60_000;
 /**
  * Makes the free call of the session that shows whether the service answers and accepts the key.
  * @param previous the probe before this one
- * @throws the error of a call that was given up: it tells nothing about the service
+ * @throws the error of an aborted call, which says nothing about the service
  */
 export async function probeAccount(
   session: Pick<AccountSession, "probe">,
@@ -66,7 +66,7 @@ function probeFailure(error: ServiceError, previous: Probe | undefined): Omit<Pr
     case "Misconfigured": {
       // Refused by the address guard, or a base URL that cannot be one: only a changed spec helps.
       const reason = isAddressRefusal(error.cause) ? "AddressNotAllowed" : "InvalidSpec";
-      // The guard's own words say which setting allows the address, if any does.
+      // The message of the guard names the setting that allows the address, if there is one.
       const advice = reason === "AddressNotAllowed" ? "" : ": correct the account";
       const state = heldFor(reason, message);
       const unknown = { authenticated: "Unknown", reachable: "False" } as const;
@@ -82,7 +82,7 @@ function probeFailure(error: ServiceError, previous: Probe | undefined): Omit<Pr
       return { state, authenticated: "Unknown", reachable: "False", message, againMs };
     }
     default:
-      // It answers, and not about the key: one failing operation must not hold everything else.
+      // The service answers, and not about the key: one failing operation must not hold everything else.
       return {
         ...ANSWERED,
         authenticated: "Unknown",

@@ -1,11 +1,12 @@
-import { isDeepStrictEqual } from "node:util";
 import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
 import { COMMANDS } from "../../api/v1alpha1/commands.ts";
 import type { AccountRef, AccountRefOrBinding, BoundAccount } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { AddressGuard } from "../../base/address-guard.ts";
+import { isSameJSON } from "../../base/same-json.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import type { KeyBudget } from "../../provider/money/money-records.ts";
+import type { Operation } from "../../provider/operations.ts";
 import type { AccountSession } from "../../provider/types.ts";
 import type { Allowance, BudgetState } from "../../submission/allowance.ts";
 import type { BudgetSpec } from "./budget.ts";
@@ -34,6 +35,10 @@ export type AccountHandle = AccountSession & {
   readonly maxSpeechCharacters: number;
   /** Judges every address that a result is copied from. */
   readonly resultLookup: AddressGuard;
+  /** Whether jobs reuse results when neither they nor their store say it. */
+  readonly reuse: boolean;
+  /** Where the account sends an operation that has a path of its own; else the address of the service. */
+  addressOf(operation: Operation): string;
   /** How many endpoints are bound to the account when nothing shows that the key sees them; else 0 (countVanished). */
   vanished(missing?: MissingEndpoint): number;
   /**
@@ -43,8 +48,8 @@ export type AccountHandle = AccountSession & {
   keyVersion(): string;
   /** An HMAC of a value with the API key, for a status. Another key gives another one: compare only under the same `keyVersion`. */
   digest(value: unknown): string;
-  /** Whether objects of a namespace may use the account (ClusterAccount.spec.allowedNamespaces). */
-  allows(namespace: string): Promise<boolean>;
+  /** Why objects of a namespace may not use the account (ClusterAccount.spec.allowedNamespaces), and what to do; undefined: they may. */
+  refusal(namespace: string): Promise<string | undefined>;
   /** The API keys whose bills BillReports of a namespace cover. The key of an Account is in the namespace: all. */
   reportableKeys(namespace: string): Promise<ReportableKeys>;
 };
@@ -131,8 +136,8 @@ export function createAccountRegistry(
       previous !== undefined &&
       previous.handle === entry.handle &&
       sameState(previous.state, entry.state) &&
-      isDeepStrictEqual(previous.limits, entry.limits) &&
-      isDeepStrictEqual(previous.spending, entry.spending);
+      isSameJSON(previous.limits, entry.limits) &&
+      isSameJSON(previous.spending, entry.spending);
     if (!same && !isFirst) for (const listener of listeners) listener(key);
   }
 
@@ -198,8 +203,8 @@ export function createAccountRegistry(
       const resolved = refOf(key);
       const entry = entries.get(key);
       if (entry?.handle !== undefined && entry.state.kind === "Ready") {
-        if (!(await entry.handle.allows(namespace))) {
-          const message = `ClusterAccount ${resolved.name} does not allow namespace ${namespace}: label the namespace as spec.allowedNamespaces asks, or use another account`;
+        const message = await entry.handle.refusal(namespace);
+        if (message !== undefined) {
           return { kind: "Held", reason: "NamespaceNotAllowed", message, ref: resolved, againMs: LABELS_AGAIN_MS };
         }
         return { kind: "Usable", account: entry.handle, ref: resolved };

@@ -10,7 +10,7 @@ const ADVICE: Record<AccountRef["kind"], string> = {
 };
 
 /**
- * Judges the addresses that results are copied from, redirects included. Their URLs come from the service, not from whoever
+ * Judges the addresses that results are copied from, redirects included. Their URLs come from the service, not from the person who
  * made the account: the host of baseURL is trusted no more than any other.
  */
 export function resultLookup(

@@ -1,37 +1,52 @@
 import type { Logger } from "pino";
-import { type AccountStatus, isClusterAccount } from "../../api/v1alpha1/account.ts";
-import { removeCondition } from "../../api/v1alpha1/conditions.ts";
-import { type Clock, rfc3339, stopwatch } from "../../base/clock.ts";
+import { isClusterAccount } from "../../api/v1alpha1/account.ts";
+import { type Clock, delay, stopwatch } from "../../base/clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import type { Place, Resource } from "../../kube/resource.ts";
+import type { Members } from "../../runtime/members.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
+import { compact } from "../../runtime/store.ts";
 import { createContests } from "./contests.ts";
-import { type AnyAccount, createOtherServers, isSameServer, type ServeRequest, type Server } from "./other-servers.ts";
-import type { AccountKey } from "./registry.ts";
+import {
+  type AnyAccount,
+  createOtherServers,
+  type FreeReason,
+  type Observed,
+  type ServeRequest,
+  type Server,
+} from "./other-servers.ts";
+import type { ProcessEnds } from "./process-ends.ts";
+import { type AccountKey, accountKey } from "./registry.ts";
+import { type AccountPlace, createServerEntry } from "./server-entry.ts";
+import { type AccountWork, createTerms, type Lists, type Term, unserved } from "./terms.ts";
+import { createTurns } from "./turns.ts";
 
 export type Served<T> =
-  /** This installation serves the account. `object`: its status says so. */
-  | { kind: "Ours"; object: T }
-  /** Nobody serves the ClusterAccount, and no object that this installation watches needs it. */
-  | { kind: "Unneeded"; object: T }
-  /** Another installation serves the account, or may do so. `message`: what to do, when an object here needs the account. */
-  | { kind: "Other"; message: string | undefined };
+  /** This process serves the account: its status says so. `term` is another number each time that this begins. */
+  | { kind: "Ours"; object: T; term: number }
+  /** Nobody serves the ClusterAccount, no object needs it, and this process probes it. */
+  | { kind: "Unneeded"; object: T; term: 0 }
+  /** Another process serves the account, or may do so. `message`: what to do, when an object here needs the account. */
+  | { kind: "Other"; message?: string | undefined; againMs: number }
+  /** This process has lists that are too old, or releases the account: what runs for it goes on, and nothing else begins. */
+  | { kind: "Between"; againMs: number };
 
 /**
- * Which accounts this installation serves. An installation is all operators with a lease in the same namespace. Two installations share
- * no lease, so nothing else keeps them from sending the same request.
+ * Which accounts this process serves. Everything that must be single is single per account (rate limit, list of endpoints, budget), so one
+ * process serves an account, and others serve others.
  *
  * # Expected flow
- * 1. An account's reconcile calls `serve` before anything else. `status.server` names the lease of the operator that serves the account.
- * 2. `confirm` is awaited, and `assertServing` is called right before a paid request is sent.
+ * 1. An account's reconcile calls `serve` before anything else. A free account is taken by the ready process that serves the fewest; each
+ *    process that serves more waits 5 s longer. `status.server` then names the lease of this process.
+ * 2. `confirm` is awaited, and `assertConfirmed` is called right before a paid request is sent; `assertServing` before any other.
+ * 3. `release` at a stop, and `giveUp` for a process that serves fewer, end this.
  *
  * # Guarantees
- * - One installation at a time serves an account: `status.server` is written with the object's version as the lock.
- * - It stays until its lease has ended: there is nothing to renew. See other-servers.ts.
- * - A restarted operator of the same installation has its accounts at once.
- * - An entry that somebody removed counts for another 15 s. Its server reads the account at least every 5 s while it sends, and
- *   sends nothing 10 s after it last saw that it serves the account.
- * - `onLost` is called when another installation serves an account that this process served. The process must end.
+ * - One process at a time serves an account: `status.server` is written with the object's version as the lock, and only when its former
+ *   server released it or has ended (process-ends.ts).
+ * - A term begins when the process has lists of all objects that began after nobody else could change anything. Nothing is sent before.
+ * - An entry that somebody removed counts for another 15 s. Its server reads the account at least every 5 s while it sends, and sends
+ *   nothing that costs something 10 s after it last saw that it serves the account.
+ * - `onLost` is called when another process serves an account that this one serves. The process must end.
  */
 export type Servers = {
   /**
@@ -48,18 +63,40 @@ export type Servers = {
    * Every installation sees each ClusterAccount, so one is served only for such an object. An Account is always served.
    */
   requires(key: AccountKey): boolean;
+  /** Whether this process serves the account. */
+  serves(key: AccountKey): boolean;
+  /** The same, or it is about to: its lists are not there yet. */
+  holds(key: AccountKey): boolean;
+  /** Whether no other process served the account when this one looked last. */
+  isFree(key: AccountKey): boolean;
   /** Whether another installation serves the account, as far as this process knows. */
   isElsewhere(key: AccountKey): boolean;
   /** Whether another installation serves the account and does not watch this namespace: its objects are not its concern. */
   isUnwatchedElsewhere(key: AccountKey, namespace: string): boolean;
-  /** Reads the account unless it was read a moment ago. @throws Error unless this installation serves it */
+  /** Reads the account unless it was read a moment ago. @throws Error unless this process serves it */
   confirm(key: AccountKey, signal: AbortSignal): Promise<void>;
-  /** @throws Error unless this installation surely serves the account */
+  /** @throws Error unless this process surely serves the account, and has seen so a moment ago */
+  assertConfirmed(key: AccountKey): void;
+  /** @throws Error unless this process surely serves the account, probes it for nobody, or cleans up after it */
   assertServing(key: AccountKey): void;
-  /** The account is deleted. */
+  /** The account is deleted. If this process served it, it may clean up what the account's objects have at the service. */
+  depart(key: AccountKey): void;
+  /** Whether the account was deleted while this process served it, and objects of it may be left. */
+  cleansUp(key: AccountKey): boolean;
+  /** Nothing is left of a deleted account. */
   forget(key: AccountKey): void;
-  /** Called when this process begins to serve an account. */
-  onServed(listener: (key: AccountKey) => void): void;
+  /** Called when this process begins or ends to serve an account. */
+  onChange(listener: (key: AccountKey) => void): void;
+  /** Looks at all accounts before the lists of other objects begin, which show then everything of a free account. */
+  observeAll(): void;
+  /** How many accounts this process serves. */
+  count(): number;
+  /** Releases one account for which nothing is under way, when another process serves fewer. Returns which. */
+  giveUp(signal: AbortSignal): Promise<AccountKey | undefined>;
+  /** The process stops: nothing is sent any more, and no account is taken. */
+  stop(): void;
+  /** Releases all accounts after `stop`. Never rejects. */
+  release(signal: AbortSignal): Promise<void>;
   /** @throws Error that names the accounts that this installation needs and another one serves */
   assertUncontested(): void;
 };
@@ -67,87 +104,160 @@ export type Servers = {
 export type ServersOptions = {
   kube: KubeClient;
   clock: Clock;
-  log: Pick<Logger, "error" | "warn">;
+  log: Pick<Logger, "error" | "warn" | "info">;
   recorder: Pick<EventRecorder, "warning">;
-  /** Namespace of the lease. */
+  /** Namespace of the leases. */
   installation: string;
-  /** The lease of this process; undefined: it has none, and others cannot tell when it has ended. */
-  lease: () => { name: string; uid: string } | undefined;
+  members: Pick<Members, "name" | "surelyHeld" | "isReady" | "isFirst" | "list">;
+  ends: ProcessEnds;
   /** The namespaces that this installation watches; empty for all. */
   watchNamespaces: readonly string[];
+  /** Every account of the cluster. */
+  accounts: () => Iterable<AnyAccount>;
+  lists: Lists;
+  work: AccountWork;
   onLost: (error: Error) => void;
+  onTaken?: (reason: FreeReason) => void;
   /** Reconciles the account. */
   check: (key: AccountKey) => void;
 };
 
-/** An account that this process serves. */
-type ServedAccount = {
-  resource: Resource;
-  place: Place;
-  /** Of the account object: one that is deleted and created again has no server. */
-  uid: string;
-  /** Ms since the begin of the last request that showed it. */
-  age: () => number;
-  reading?: Promise<void> | undefined;
-};
-
-/** The server reads the account again after this long, and sends nothing when it has not seen for so long that it serves it. */
-const CONFIRM_MS = 5_000;
-const CONFIRMED_MS = 10_000;
-/** The status shows at most so many namespaces. */
-const SHOWN_NAMESPACES = 256;
+/** How often an account is looked at that another process serves, or that is free. */
+const LOOK_MS = 1_000;
+const FREE_MS = 250;
+/** A process that stops is not listed any more after so long. */
+const STOPPED_MS = 5_000;
+/** How long work under way may keep an account from being given up. */
+const GIVE_UP_MS = 5_000;
 
 export function createServers(options: ServersOptions): Servers {
-  const { kube, clock, log, installation, watchNamespaces } = options;
-  const isShown = watchNamespaces.length > 0 && watchNamespaces.length <= SHOWN_NAMESPACES;
-  const namespaces = isShown ? { namespaces: [...watchNamespaces] } : {};
-  const held = new Map<AccountKey, ServedAccount>();
-  const others = createOtherServers(options);
-  const contests = createContests(options);
+  const { kube, clock, log, members, work, lists } = options;
   /** Accounts that objects need. */
   const required = new Set<AccountKey>();
+  /** ClusterAccounts that nobody needs and this process probes. */
+  const probed = new Set<AccountKey>();
+  /** Deleted accounts that this process served. */
+  const departed = new Set<AccountKey>();
+  /** Free accounts that this process is writing its name to. */
+  const taking = new Set<AccountKey>();
+  /** Accounts that this process gives up. */
+  const leaving = new Set<AccountKey>();
   const listeners: ((key: AccountKey) => void)[] = [];
+  let stopping = false;
 
-  function self(since: string): Server {
-    const lease = options.lease();
-    const named = lease === undefined ? {} : { lease: lease.name, leaseUID: lease.uid };
-    return { namespace: installation, ...named, ...namespaces, since };
+  function changed(key: AccountKey): void {
+    for (const listener of listeners) listener(key);
+    options.check(key);
   }
 
-  function lose(key: AccountKey, { namespace }: Pick<Server, "namespace">): Error {
-    const error = new Error(`the installation in namespace ${namespace} serves ${key}, which this one served`);
+  function lost(key: AccountKey, { namespace, lease, released }: Server): Error {
+    const what = released === undefined ? `${namespace}/${lease} serves ${key}` : `somebody released ${key}`;
+    const error = new Error(`${what}, which this process served`);
     options.onLost(error);
     return error;
   }
 
-  async function take<T extends AnyAccount>(key: AccountKey, { kind, object }: ServeRequest<T>, signal: AbortSignal) {
-    const age = stopwatch(clock); // counted from before the request
-    const { conditions, ...status }: AccountStatus = object.status ?? { conditions: [] };
-    const server = self(rfc3339(clock.now()));
-    const next = { ...status, server, conditions: removeCondition(conditions, "Contested") };
-    const taken = await kind.patchStatus(object, next, signal);
+  const entry = createServerEntry(options);
+  const others = createOtherServers(options);
+  const contests = createContests(options);
+  const terms = createTerms({ ...options, entry, onBegin: changed, lost });
+  const turns = createTurns({ ...options, count: () => terms.count() + taking.size });
+  const serves = (key: AccountKey) => terms.get(key)?.begun === true && !leaving.has(key) && !stopping;
+
+  function placeOf<T extends AnyAccount>({ kind: { resource, store }, object }: ServeRequest<T>): AccountPlace {
     const { namespace, name, uid } = object.metadata;
-    held.set(key, { resource: kind.resource, place: { namespace, name }, uid, age });
-    if (status.server !== undefined && status.server.namespace !== installation) {
-      log.warn(
-        { account: key, from: status.server.namespace },
-        "the lease of another installation has ended; taken over",
-      );
-    }
-    for (const listener of listeners) listener(key);
-    return taken;
+    const place = { namespace, name };
+    return {
+      ...{ resource, place, uid },
+      async patchStatus(body, signal) {
+        store.observeWrite(
+          compact(await kube.mergePatch<T>(resource, { ...place, subresource: "status" }, body, { signal })),
+        );
+      },
+    };
   }
 
-  async function read(key: AccountKey, mine: ServedAccount, signal: AbortSignal): Promise<void> {
-    const age = stopwatch(clock);
-    const { namespace, name } = mine.place;
-    const query = { fieldSelector: `metadata.name=${name}` };
-    const { items } = await kube.list<AnyAccount>(mine.resource, { namespace }, { signal, query });
-    const [found] = items.filter(({ metadata }) => metadata.uid === mine.uid);
-    const { server } = found?.status ?? {};
-    if (server !== undefined && server.namespace !== installation) throw lose(key, server);
-    if (server === undefined) throw unserved(key);
-    mine.age = age;
+  function begin<T extends AnyAccount>(
+    key: AccountKey,
+    request: ServeRequest<T>,
+    age: () => number,
+    isFresh: boolean,
+  ): Term {
+    others.forget(key);
+    probed.delete(key);
+    return terms.begin(key, { ...placeOf(request), age }, isFresh);
+  }
+
+  async function take<T extends AnyAccount>(
+    key: AccountKey,
+    request: ServeRequest<T>,
+    free: Extract<Observed, { kind: "Free" }>,
+    signal: AbortSignal,
+  ): Promise<Served<T>> {
+    const from = request.object.status?.server?.lease;
+    if (!turns.mayTake(free.sinceMs, from)) return { kind: "Other", againMs: FREE_MS };
+    taking.add(key);
+    try {
+      const { object, age } = await entry.write(request, signal);
+      log.info({ account: key, reason: free.reason, from }, "this process serves the account");
+      options.onTaken?.(free.reason);
+      return ours(object, begin(key, request, age, lists.begunAt() >= free.sinceMs));
+    } finally {
+      taking.delete(key);
+    }
+  }
+
+  async function serveHeld<T extends AnyAccount>(
+    key: AccountKey,
+    term: Term,
+    request: ServeRequest<T>,
+    signal: AbortSignal,
+  ): Promise<Served<T>> {
+    const { server } = request.object.status ?? {};
+    if (server === undefined) {
+      const { object, age } = await entry.write(request, signal); // somebody removed it
+      term.age = age;
+      return ours(object, term);
+    }
+    if (!entry.isSelf(server) || server.released !== undefined) throw lost(key, server);
+    return ours(request.object, term);
+  }
+
+  /** This process does not serve the account. */
+  async function look<T extends AnyAccount>(
+    key: AccountKey,
+    request: ServeRequest<T>,
+    signal: AbortSignal,
+  ): Promise<Served<T>> {
+    const { object } = request;
+    const wanted = !isClusterAccount(object) || required.has(key);
+    const other = await others.observe(key, object, signal);
+    if (other.kind === "Served" && others.hasForeign(key) && wanted) {
+      await contests.show<T>(key, request, other.server, signal);
+    } else contests.forget(key);
+    if (other.kind !== "Free") return { kind: "Other", message: contests.messageOf(key), againMs: LOOK_MS };
+    if (wanted) return take(key, request, other, signal);
+    if (!members.isFirst()) return { kind: "Other", againMs: LOOK_MS };
+    probed.add(key);
+    return { kind: "Unneeded", object, term: 0 };
+  }
+
+  function assertServing(key: AccountKey): void {
+    if (!members.surelyHeld() || !(serves(key) || probed.has(key) || departed.has(key))) throw unserved(key);
+  }
+
+  function forget(key: AccountKey): void {
+    terms.end(key);
+    for (const keys of [required, probed, departed]) keys.delete(key);
+    others.forget(key);
+    contests.forget(key);
+  }
+
+  /** Waits a moment for what is under way for the account. Nothing new begins. */
+  async function isIdle(key: AccountKey, signal: AbortSignal): Promise<boolean> {
+    const sinceBegin = stopwatch(clock);
+    while (work.isUnderWay(key) && sinceBegin() < GIVE_UP_MS && !signal.aborted) await delay(clock, FREE_MS, signal);
+    return !work.isUnderWay(key);
   }
 
   return {
@@ -155,54 +265,89 @@ export function createServers(options: ServersOptions): Servers {
       const { object } = request;
       // At a start, before any object that needs it is reconciled.
       if (!required.has(key) && isClusterAccount(object) && isNeeded()) required.add(key);
-      const wanted = !isClusterAccount(object) || required.has(key);
+      if (stopping || leaving.has(key)) return { kind: "Between", againMs: LOOK_MS };
+      departed.delete(key);
+      const term = terms.get(key);
+      if (term?.uid === object.metadata.uid) return serveHeld(key, term, request, signal);
+      terms.end(key);
+      probed.delete(key);
       const { server } = object.status ?? {};
-      const mine = held.get(key)?.uid === object.metadata.uid;
-      if (!mine) held.delete(key);
-      const other = await others.observe(key, mine && server === undefined ? "Ours" : object, signal);
-      if (other !== undefined && other !== "Removed" && mine) throw lose(key, other);
-      if (other !== undefined) {
-        if (wanted && other !== "Removed") await contests.show<typeof object>(key, request, other, signal);
-        else contests.forget(key);
-        return { kind: "Other", message: contests.messageOf(key) };
-      }
-      contests.forget(key);
-      if (mine && server !== undefined && isSameServer(server, self(server.since))) return { kind: "Ours", object };
-      if (!wanted) return { kind: "Unneeded", object };
-      return { kind: "Ours", object: await take(key, request, signal) };
+      // The response to the write was lost, or the account could not be released.
+      const isLeft = entry.isSelf(server) && server?.released === undefined;
+      return isLeft ? ours(object, begin(key, request, stopwatch(clock), false)) : look(key, request, signal);
     },
-    isElsewhere: others.has,
+    serves,
+    holds: (key) => terms.get(key) !== undefined,
+    isFree: (key) => terms.get(key) === undefined && others.isFree(key),
+    isElsewhere: others.hasForeign,
     isUnwatchedElsewhere: others.hasUnwatched,
     requires(key) {
-      required.add(key);
-      if (held.has(key)) return true;
-      if (!others.has(key)) options.check(key);
-      return false;
+      if (!required.has(key)) {
+        required.add(key);
+        if (terms.get(key) === undefined && !others.hasForeign(key)) options.check(key);
+      }
+      return serves(key);
     },
     async confirm(key, signal) {
-      const mine = held.get(key);
-      if (mine === undefined) throw unserved(key);
-      if (mine.age() < CONFIRM_MS) return;
-      mine.reading ??= read(key, mine, signal).finally(() => {
-        mine.reading = undefined;
+      if (!serves(key)) throw unserved(key);
+      await terms.confirm(key, signal);
+    },
+    assertServing,
+    assertConfirmed(key) {
+      assertServing(key);
+      if (!terms.isConfirmed(key)) throw unserved(key);
+    },
+    depart(key) {
+      const served = serves(key) || departed.has(key);
+      forget(key);
+      if (served) departed.add(key);
+    },
+    cleansUp: (key) => departed.has(key),
+    forget,
+    onChange: (listener) => void listeners.push(listener),
+    observeAll() {
+      for (const account of options.accounts()) others.note(keyOfAccount(account), account);
+    },
+    count: terms.count,
+    async giveUp(signal) {
+      if (!turns.servesTooMany()) return undefined;
+      await delay(clock, STOPPED_MS, signal); // a process that stops releases its accounts before its lease ends
+      if (!turns.servesTooMany()) return undefined;
+      const [key, term] = [...terms.entries()].find(([key]) => serves(key) && !work.isUnderWay(key)) ?? [];
+      if (key === undefined || term === undefined) return undefined;
+      leaving.add(key);
+      try {
+        if (!(await isIdle(key, signal))) return undefined;
+        await entry.release(term, signal);
+        terms.end(key);
+        log.info({ account: key }, "this process has released the account: another one serves fewer");
+        return key;
+      } finally {
+        leaving.delete(key);
+        changed(key);
+      }
+    },
+    stop() {
+      stopping = true;
+    },
+    async release(signal) {
+      const released = [...terms.entries()].map(async ([key, term]) => {
+        try {
+          await entry.release(term, signal);
+        } catch (error) {
+          log.warn({ account: key, reason: String(error) }, "the account is not released: others wait for its lease");
+        }
       });
-      await mine.reading;
+      await Promise.all(released);
     },
-    assertServing(key) {
-      const mine = held.get(key);
-      if (mine === undefined || mine.age() >= CONFIRMED_MS) throw unserved(key);
-    },
-    forget(key) {
-      held.delete(key);
-      required.delete(key);
-      others.forget(key);
-      contests.forget(key);
-    },
-    onServed: (listener) => void listeners.push(listener),
     assertUncontested: contests.assertNone,
   };
 }
 
-function unserved(key: AccountKey): Error {
-  return new Error(`status.server of ${key} does not surely name this installation: nothing is sent`);
+const ours = <T>(object: T, { begun, number }: Term): Served<T> =>
+  begun ? { kind: "Ours", object, term: number } : { kind: "Between", againMs: LOOK_MS };
+
+function keyOfAccount(account: AnyAccount): AccountKey {
+  const { name, namespace } = account.metadata;
+  return accountKey(isClusterAccount(account) ? "ClusterAccount" : "Account", name, namespace);
 }

@@ -5,6 +5,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { formatYuan } from "../../base/money.ts";
 import type { Spend } from "../../provider/money/spend.ts";
 import type { Unbilled } from "../../submission/reservations.ts";
+import { type Prices, shownPrices } from "../billing/prices.ts";
 import type { ShownTasks } from "./abandoned-tasks.ts";
 import { budgetCondition, shownBudgets } from "./budget.ts";
 import type { Probe } from "./probe.ts";
@@ -41,6 +42,8 @@ export type AccountFacts = {
   listFailure?: string | undefined;
   /** undefined: the bills were not read since the start; what the status says stays. */
   spend: Spend | undefined;
+  /** undefined: none is known since the start; what the status says stays. */
+  prices?: Prices | undefined;
   /** Why paid work waits for the balance; default: it does not. */
   unpaid?: string | undefined;
   /** undefined: there is none, or the account was not used yet. */
@@ -88,6 +91,7 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
       ...(object.spec.budget?.action === "HoldNew" ? unbilledOf(base, counts.unbilled) : {}),
     },
     ...(spend === undefined || !shows ? {} : { spend: shownSpend(spend) }),
+    ...(facts.prices === undefined || !shows ? {} : { prices: shownPrices(facts.prices) }),
     ...(budget?.keys === undefined ? {} : { budgets: shownBudgets(budget.keys) }),
     conditions: setConditions(
       kept.filter(({ type }) => stalled || type !== "Stalled"),
@@ -106,7 +110,7 @@ function unbilledOf(
 }
 
 function withoutSpending(status: AccountStatus | undefined): AccountStatus {
-  const { spend, budgets, ...others } = status ?? { conditions: [] };
+  const { spend, budgets, prices, ...others } = status ?? { conditions: [] };
   return others;
 }
 

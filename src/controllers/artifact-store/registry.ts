@@ -37,6 +37,11 @@ export function storeKey(namespace: string, name: string): StoreKey {
   return `${namespace}/${name}`;
 }
 
+/** What is wrong when there is no store with the key. */
+export function missingStore(key: StoreKey): string {
+  return `ArtifactStore ${key} does not exist: create it, or name another one in storeRef (a job is made anew for that)`;
+}
+
 /** @param exists whether an ArtifactStore of this key is in the cluster */
 export function createStoreRegistry(exists: (key: StoreKey) => boolean): StoreRegistry {
   const entries = new Map<StoreKey, StoreEntry>();
@@ -62,8 +67,7 @@ export function createStoreRegistry(exists: (key: StoreKey) => boolean): StoreRe
     resolve(namespace, { name }) {
       const key = storeKey(namespace, name);
       if (!exists(key)) {
-        const message = `ArtifactStore ${key} does not exist: create it, or name another one in storeRef (a job is made anew for that)`;
-        return { kind: "Held", reason: "StoreNotReady", message };
+        return { kind: "Held", reason: "StoreNotReady", message: missingStore(key) };
       }
       const entry = entries.get(key);
       if (entry?.state.kind === "Ready" && entry.handle !== undefined) return { kind: "Usable", store: entry.handle };

@@ -45,11 +45,12 @@ export async function settingsOf(
   return { kind: "volume", volume: { root: wiring.artifactRoot, path: volume?.path ?? "" } };
 }
 
-export function limitsOf({ maxBytesPerJob, maxBytes }: ArtifactStoreSpec): StoreLimits {
+export function limitsOf({ maxBytesPerJob, maxBytes, reuse }: ArtifactStoreSpec): StoreLimits {
   return {
     ...DEFAULT_LIMITS,
     maxBytes: parseBytes(maxBytesPerJob),
     maxStoreBytes: maxBytes === undefined ? undefined : parseBytes(maxBytes),
+    reuse: reuse === undefined ? undefined : reuse === "SameRequest",
   };
 }
 

@@ -9,13 +9,25 @@ export type StoreVerdict = Extract<Verdict, { kind: "Done" | "Stalled" | "Retry"
 
 export const READY_MESSAGE = "A test object was written, read back and removed";
 
-/** The verdict on an error of a probe. A folder of a volume that is missing or denied has a reason of its own. */
+/**
+ * The verdict on an error of a probe. A folder of a volume that is missing or denied has a reason of its own. Each probe writes a key of its
+ * own, which the message leaves out: it is the same for the same problem, so that it is written once.
+ */
 export function probeVerdict(error: ArtifactError, volume: boolean): StoreVerdict {
   const verdict = artifactVerdict(error);
   const unavailable = volume && (error.kind === "NotFound" || error.kind === "Denied");
-  if (verdict.kind === "Stalled") return unavailable ? { ...verdict, reason: "VolumeNotAvailable" } : verdict;
-  return { kind: "Retry", reason: "Unreachable", message: error.message, error };
+  const stable = (message: string) => message.replace(PROBE_KEY, ".mooring-probe-*");
+  if (verdict.kind !== "Stalled") {
+    return { kind: "Retry", reason: "Unreachable", message: stable(error.message), error };
+  }
+  return {
+    ...verdict,
+    message: stable(verdict.message),
+    ...(unavailable ? { reason: "VolumeNotAvailable" } : {}),
+  };
 }
+
+const PROBE_KEY = /\.mooring-probe-[-0-9a-f]{36}/g;
 
 /** `location` and the generation are of the spec that was probed; `now` in ms. */
 export function artifactStoreStatus(

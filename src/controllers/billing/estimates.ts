@@ -6,8 +6,9 @@ import type { AccountKey } from "../account/registry.ts";
 import type { UsageLedger } from "./ledger.ts";
 import type { Meter } from "./meters.ts";
 import { type NamespaceCreated, openSplit, type SplitRequest } from "./open-split.ts";
+import { costAt, type Price, type Prices } from "./prices.ts";
 import type { Owner } from "./recorder.ts";
-import type { MeterCost, SplitResult } from "./split.ts";
+import type { SplitResult } from "./split.ts";
 
 /** What the current month of an account has cost so far, as of the last reading of its bills. */
 export type CostEstimate = {
@@ -16,8 +17,6 @@ export type CostEstimate = {
   at: number;
   /** 0 for an object without a share. */
   costOf(object: Owner): Money;
-  /** What a quantity costs at the price of the last month that had usage. undefined: no bill has shown a price yet. */
-  priceOf(meter: Meter, quantity: number): Money | undefined;
 };
 
 /** The estimates of all accounts. */
@@ -25,6 +24,12 @@ export type CostEstimates = {
   /** Starts the split of a reading of the month's bills. undefined: the usage cannot be read, and the former estimate stays. */
   collect(request: SplitRequest, signal: AbortSignal): Promise<BillCollector | undefined>;
   get(account: AccountKey): CostEstimate | undefined;
+  /** What a quantity costs at the last known price. undefined: no bill has shown a price yet. */
+  priceOf(account: AccountKey, meter: Meter, quantity: number): Money | undefined;
+  /** The last known prices of the account. undefined: none since the start. */
+  prices(account: AccountKey): Prices | undefined;
+  /** The prices that a status shows. Those that were seen since the start stay. */
+  restorePrices(account: AccountKey, prices: Prices): void;
   entries(): Iterable<[AccountKey, CostEstimate]>;
   /**
    * Whether the account has another estimate than at the last call. A failed reading of the bills, and a reading of key budgets, makes
@@ -42,17 +47,22 @@ export type CostEstimatesOptions = {
   log: Pick<Logger, "warn">;
 };
 
+/** Most prices that are kept of an account: the service chooses the names of its products. */
+const MOST_PRICES = 10_000;
+
 export function createCostEstimates({ ledger, namespaceCreated, clock, log }: CostEstimatesOptions): CostEstimates {
   const estimates = new Map<AccountKey, CostEstimate>();
   /** Accounts with an estimate that was not taken yet. */
   const untaken = new Set<AccountKey>();
-  /** The last known cost of each meter. A new month has no bills yet. */
-  const prices = new Map<AccountKey, Map<Meter, MeterCost>>();
+  /** A new month has no bills yet, so that prices stay. */
+  const prices = new Map<AccountKey, Map<Meter, Price>>();
 
   function complete(account: AccountKey, result: SplitResult): void {
-    const known = prices.get(account) ?? new Map<Meter, MeterCost>();
+    const known = prices.get(account) ?? new Map<Meter, Price>();
     prices.set(account, known);
-    for (const [meter, cost] of result.byMeter) if (cost.quantity > 0n) known.set(meter, cost);
+    for (const [meter, price] of result.prices) {
+      if (known.size < MOST_PRICES || known.has(meter)) known.set(meter, price);
+    }
     untaken.add(account);
     const idOf = ({ namespace, object, created }: Owner) => `${namespace}/${object}/${created}`;
     const objects = new Map(result.shares("Object").map((share) => [idOf(share), share.amount]));
@@ -60,12 +70,17 @@ export function createCostEstimates({ ledger, namespaceCreated, clock, log }: Co
       result,
       at: clock.now(),
       costOf: (object) => objects.get(idOf(object)) ?? 0n,
-      priceOf: (meter, quantity) => costOfQuantity(known.get(meter), BigInt(Math.round(quantity))),
     });
   }
 
   return {
     get: (account) => estimates.get(account),
+    priceOf(account, meter, quantity) {
+      const price = prices.get(account)?.get(meter);
+      return price && costAt(price, BigInt(Math.round(quantity)));
+    },
+    prices: (account) => prices.get(account),
+    restorePrices: (account, shown) => void prices.set(account, new Map([...shown, ...(prices.get(account) ?? [])])),
     entries: () => estimates,
     takeNew: (account) => untaken.delete(account),
     forget(account) {
@@ -83,10 +98,4 @@ export function createCostEstimates({ ledger, namespaceCreated, clock, log }: Co
       }
     },
   };
-}
-
-/** Rounded to the nearest 1/10000 yuan. */
-function costOfQuantity(cost: MeterCost | undefined, quantity: bigint): Money | undefined {
-  if (cost === undefined || cost.amount < 0n) return undefined;
-  return (2n * cost.amount * quantity + cost.quantity) / (2n * cost.quantity);
 }

@@ -16,8 +16,7 @@ import { createUsageMonth, type Month, parseUsageMonth, type UsageMonth } from "
  * # Guarantees
  * - `add` is in memory at once, and in etcd within `WRITE_MS` while the API server answers.
  * - A stop in order loses nothing. A crash loses at most what was added since the last write.
- * - A write whose response is lost counts once: the next attempt recognizes its stamp, unless another process with the same `writer`
- *   number wrote in between. Shards have numbers of their own.
+ * - A write whose response is lost counts once: the next attempt recognizes its stamp, unless 16 other processes wrote in between.
  */
 export type UsageLedger = {
   add(usage: Usage): void;
@@ -33,8 +32,6 @@ export type UsageLedgerOptions = {
   namespace: string;
   /** Unique per process: stamps the writes. */
   identity: string;
-  /** Which of the processes that write at the same time this is: the index of its shard. Default 0. */
-  writer?: number;
   clock: Clock;
   log: Logger;
 };
@@ -43,16 +40,16 @@ type LedgerMap = KubeObject & { data?: Record<string, string> };
 type LedgerName = { namespace: string; name: string };
 /** One write. `stamp`: tells it from every other one. */
 type Batch = { stamp: string; usage: UsageMonth };
-/** A month as etcd has it. `version`: of the ConfigMap. `stamps`: of the last write of each writer, by field of the ConfigMap. */
-type Stored = { month: Month; usage: UsageMonth; version: string | undefined; stamps: Record<string, string> };
+/** A month as etcd has it. `version`: of the ConfigMap. `stamps`: the last write of each of the last writers, the newest first. */
+type Stored = { month: Month; usage: UsageMonth; version: string | undefined; stamps: string[] };
 
 /** The longest time between `add` and the write: what a crash can lose. */
 export const WRITE_MS = 10 * 60_000;
 const RETRY_MS = 60_000;
 const STOP_MS = 5_000;
 const ATTEMPTS = 5;
-/** Field of a ConfigMap: the stamp of the last write. */
-const STAMP = "stamp";
+/** Writers whose last stamp is kept. */
+const STAMPS = 16;
 /** Months that are kept. */
 const MONTHS = 13;
 /** Below the 1 MiB that a ConfigMap takes. */
@@ -62,8 +59,7 @@ const MAX_BYTES = 1_000_000;
 export const LEDGER_NAMES: readonly string[] = Array.from({ length: MONTHS }, (_, index) => `mooring-usage-${index}`);
 
 export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
-  const { client, clock, log, identity, writer = 0 } = options;
-  const stampField = writer === 0 ? STAMP : `${STAMP}-${writer}`;
+  const { client, clock, log, identity } = options;
   const { pending, unconfirmed, nextBatch } = createBatches(identity);
   let dueAt = clock.monotonic() + WRITE_MS;
 
@@ -83,7 +79,7 @@ export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
 
   async function writeMonth(month: Month, signal: AbortSignal): Promise<void> {
     for (let batch = nextBatch(month); batch !== undefined; batch = nextBatch(month)) {
-      await writeBatch(options, { ...batch, month, stampField }, signal);
+      await writeBatch(options, { ...batch, month }, signal);
       unconfirmed.delete(month);
     }
   }
@@ -112,7 +108,7 @@ export function createUsageLedger(options: UsageLedgerOptions): UsageLedger {
       return months.flatMap((month, index) => {
         const stored = found[index]?.month === month ? found[index] : undefined;
         const batch = unconfirmed.get(month);
-        const isStored = batch === undefined || batch.stamp === stored?.stamps[stampField];
+        const isStored = batch === undefined || stored?.stamps.includes(batch.stamp);
         const parts = [stored?.usage, isStored ? undefined : batch.usage, pending.get(month)];
         return parts.flatMap((part) => part?.list(account) ?? []);
       });
@@ -153,14 +149,14 @@ function createBatches(identity: string) {
 
 /** Adds to a stored month. A conflict shows that another process, or an earlier attempt, has written it. */
 async function writeBatch(
-  { client, log, namespace }: UsageLedgerOptions,
-  { month, stampField, stamp, usage: added }: Batch & { month: Month; stampField: string },
+  { client, log, namespace, identity }: UsageLedgerOptions,
+  { month, stamp, usage: added }: Batch & { month: Month },
   signal: AbortSignal,
 ): Promise<void> {
   const place = placeOf(namespace, month);
   for (let attempt = 1; ; attempt++) {
     const stored = await readMonth(client, place, signal);
-    if (stored?.stamps[stampField] === stamp) return;
+    if (stored?.stamps.includes(stamp)) return;
     if (stored !== undefined && stored.month > month) {
       log.warn({ month, stored: stored.month }, "usage is too old to be kept");
       return;
@@ -171,12 +167,9 @@ async function writeBatch(
     const { text, lost } = usage.format(MAX_BYTES);
     if (lost.length > 0)
       log.warn({ month, accounts: lost }, "usage is too large to be kept: the accounts' usage is lost");
-    const body = mapOf(place, stored?.version, {
-      ...stored?.stamps,
-      month,
-      [stampField]: stamp,
-      usage: text,
-    });
+    const others = (stored?.stamps ?? []).filter((one) => !one.startsWith(`${identity}/`));
+    const stamps = [stamp, ...others].slice(0, STAMPS).join(" ");
+    const body = mapOf(place, stored?.version, { month, stamps, usage: text });
     try {
       if (stored !== undefined) await client.update<LedgerMap>(configMapResource, place, body, { signal });
       else await client.create<LedgerMap>(configMapResource, { namespace: place.namespace }, body, { signal });
@@ -205,10 +198,14 @@ async function readMonth(
 ): Promise<Stored | undefined> {
   const found = await findObject<LedgerMap>(client, configMapResource, place, { signal });
   if (found === undefined) return undefined;
-  const { month = "", usage = "", ...others } = found.data ?? {};
-  const stamps = Object.fromEntries(Object.entries(others).filter(([field]) => field.startsWith(STAMP)));
+  const { month = "", usage = "", stamps = "" } = found.data ?? {};
   try {
-    return { month, stamps, version: found.metadata.resourceVersion, usage: parseUsageMonth(month, usage) };
+    return {
+      month,
+      stamps: stamps.split(" "),
+      version: found.metadata.resourceVersion,
+      usage: parseUsageMonth(month, usage),
+    };
   } catch (cause) {
     const problem = `ConfigMap ${place.namespace}/${place.name} has content that Mooring did not write: delete it; its usage is lost`;
     throw new Error(problem, { cause });

@@ -2,7 +2,7 @@ import type { Bill } from "../../provider/money/money-records.ts";
 import { OPERATION_NAMES, OPERATIONS, type Operation } from "../../provider/operations.ts";
 
 /**
- * What is counted to split a bill.
+ * Meters, by which a bill is split.
  * `product/ID`: the workers of all endpoints with this product, in card-seconds (GPUs times seconds).
  * `model/NAME`: the jobs of the operations that use this model, in characters of speech or seconds of video.
  */

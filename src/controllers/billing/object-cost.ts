@@ -1,42 +1,43 @@
-import { isDeepStrictEqual } from "node:util";
-import type { GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
-import type { BoundAccount } from "../../api/v1alpha1/meta.ts";
+import type { GpuEndpointSpec, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../base/clock.ts";
-import { formatYuan } from "../../base/money.ts";
+import { formatYuan, type Money } from "../../base/money.ts";
+import { isSameJSON } from "../../base/same-json.ts";
 import type { StoredMeta } from "../../kube/types.ts";
-import type { Operation } from "../../provider/operations.ts";
-import { accountKey } from "../account/registry.ts";
+import { accountToUse } from "../account/binding.ts";
+import { type AccountKey, accountKey } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { type Job, type JobStatus, paidOperation } from "../jobs/types.ts";
 import type { CostEstimate } from "./estimates.ts";
-import { operationMeter } from "./meters.ts";
+import { type Meter, operationMeter, productMeter } from "./meters.ts";
 import type { UsageRecorder } from "./recorder.ts";
 import { createdOf } from "./usage.ts";
 
 /** How long a status shows an estimate, while nothing else in it changes, before a newer one is written. */
 export const SHOW_MS = 24 * 3_600_000;
 
-/** `Hidden`: the namespace may not see costs of the account. `Unknown`: there is no estimate yet. */
-export type VisibleEstimate = { kind: "Shown"; estimate: CostEstimate } | { kind: "Hidden" } | { kind: "Unknown" };
+/** `Hidden`: the namespace may not see costs of the account. `Unknown`: neither bills nor prices are known yet. */
+export type VisibleCosts = ({ kind: "Shown" } & ShownCosts) | { kind: "Hidden" } | { kind: "Unknown" };
+/** `month`: undefined until the bills were read. */
+type ShownCosts = { month: CostEstimate | undefined; priceOf(meter: Meter, quantity: number): Money | undefined };
 
 /**
- * The estimate that a status in a namespace may show: with an Account always, with a ClusterAccount when an entry of
+ * The costs that a status in a namespace may show: with an Account always, with a ClusterAccount when an entry of
  * spending.reports selects the namespace.
  */
-export async function visibleEstimate(
+export async function visibleCosts(
   { accounts, estimates }: Pick<ControllerDeps, "accounts" | "estimates">,
-  bound: BoundAccount | undefined,
+  account: AccountKey | undefined,
   namespace: string,
-): Promise<VisibleEstimate> {
-  if (bound === undefined) return { kind: "Unknown" };
-  const key = accountKey(bound.kind, bound.name, namespace);
-  const handle = accounts.get(key)?.handle;
-  const estimate = estimates.get(key);
-  if (handle === undefined || estimate === undefined) return { kind: "Unknown" };
+): Promise<VisibleCosts> {
+  const handle = account === undefined ? undefined : accounts.get(account)?.handle;
+  if (account === undefined || handle === undefined) return { kind: "Unknown" };
+  const month = estimates.get(account);
+  if (month === undefined && estimates.prices(account) === undefined) return { kind: "Unknown" };
   // The labels of the namespace may be unreadable for a moment, which blocks nothing else.
   const keys = await handle.reportableKeys(namespace).catch(() => undefined);
   if (keys === undefined) return { kind: "Unknown" };
-  return keys.kind === "Keys" && keys.keyIDs.length === 0 ? { kind: "Hidden" } : { kind: "Shown", estimate };
+  if (keys.kind === "Keys" && keys.keyIDs.length === 0) return { kind: "Hidden" };
+  return { kind: "Shown", month, priceOf: (meter, quantity) => estimates.priceOf(account, meter, quantity) };
 }
 
 /**
@@ -44,42 +45,52 @@ export async function visibleEstimate(
  * Pure; `now`: ms since the epoch.
  */
 export function withEndpointCost(
-  {
-    metadata,
-    status: previous,
-  }: { metadata: Pick<StoredMeta, "name" | "creationTimestamp"> & { namespace: string }; status?: GpuEndpointStatus },
+  { metadata, spec, status: previous }: CostlyEndpoint,
   status: GpuEndpointStatus,
-  visible: VisibleEstimate,
+  visible: VisibleCosts,
   now: number,
 ): GpuEndpointStatus {
   const { estimatedCost: shown, ...rest } = status;
   if (visible.kind === "Hidden") return rest;
-  if (visible.kind === "Unknown" || status.endpointID === undefined) return status;
-  const { estimate } = visible;
+  const estimate = visible.kind === "Shown" ? visible.month : undefined;
+  if (visible.kind === "Unknown" || estimate === undefined || status.endpointID === undefined) return status;
   const same =
     previous !== undefined &&
-    isDeepStrictEqual({ ...previous, estimatedCost: undefined }, { ...rest, estimatedCost: undefined });
+    isSameJSON({ ...previous, estimatedCost: undefined }, { ...rest, estimatedCost: undefined });
   if (shown !== undefined && same && now - Date.parse(shown.asOf) < SHOW_MS) return status;
   const { namespace, name } = metadata;
   const month = formatYuan(estimate.costOf({ namespace, object: `GpuEndpoint/${name}`, created: createdOf(metadata) }));
-  return { ...rest, estimatedCost: { month, asOf: rfc3339(estimate.at) } };
+  const hour = hourlyCost(visible, spec, status.workers?.total ?? 0);
+  const maxHour = hourlyCost(visible, spec, spec.suspend ? 0 : spec.workers.max);
+  const hourly = hour === undefined || maxHour === undefined ? {} : { hour, maxHour };
+  return { ...rest, estimatedCost: { month, ...hourly, asOf: rfc3339(estimate.at) } };
 }
+
+type CostlyEndpoint = {
+  metadata: Pick<StoredMeta, "name" | "creationTimestamp"> & { namespace: string };
+  spec: Pick<GpuEndpointSpec, "products" | "suspend"> & { workers: Pick<GpuEndpointSpec["workers"], "max" | "gpus"> };
+  status?: GpuEndpointStatus;
+};
+
+/** The cost of an hour of the workers. undefined: the price of a product is not known. */
+export function hourlyCost(
+  { priceOf }: Pick<ShownCosts, "priceOf">,
+  { products, workers: { gpus } }: CostlyEndpoint["spec"],
+  workers: number,
+): string | undefined {
+  const costs = products.map(({ id }) => priceOf(productMeter(id), workers * gpus * SECONDS_PER_HOUR));
+  const known = costs.filter((cost) => cost !== undefined);
+  return known.length < costs.length
+    ? undefined
+    : formatYuan(known.reduce((most, cost) => (cost > most ? cost : most), 0n));
+}
+
+const SECONDS_PER_HOUR = 3_600;
 
 /** Whether a bound endpoint shows no estimate, or one that is a day old. */
 export function isCostOutdated(status: GpuEndpointStatus | undefined, now: number): boolean {
   if (status?.endpointID === undefined) return false;
   return status.estimatedCost === undefined || now - Date.parse(status.estimatedCost.asOf) >= SHOW_MS;
-}
-
-/** What a job cost: all its attempts at the last known price. undefined: not known, or not to be shown. */
-export function jobCost(
-  visible: VisibleEstimate,
-  operation: Operation,
-  { quantity, attempts }: { quantity: number; attempts: number },
-): string | undefined {
-  if (visible.kind !== "Shown") return undefined;
-  const cost = visible.estimate.priceOf(operationMeter(operation), quantity * attempts);
-  return cost === undefined ? undefined : formatYuan(cost);
 }
 
 /**
@@ -106,15 +117,24 @@ export function recordUsage(
   });
 }
 
-/** `status.estimatedCost` of a job that ends now. Empty: nothing was charged, or the price is not known or not shown. */
+/**
+ * `status.estimatedCost` of a job: until it ends of one attempt, as it was first known, then of all that were accepted. Absent: nothing was
+ * charged, or the price is not known or not shown.
+ * @param written what the status is about to show besides
+ */
 export async function costOf(
   shared: Pick<ControllerDeps, "accounts" | "estimates">,
   job: Job,
-  written: Partial<JobStatus> | undefined,
+  { ended, ...written }: Partial<JobStatus> & { ended: boolean },
 ): Promise<Pick<JobStatus, "estimatedCost">> {
-  const { submission, consumption, account, attempts = 1 } = { ...job.status, ...written };
-  if (submission?.state !== "Accepted" || consumption === undefined) return {};
-  const visible = await visibleEstimate(shared, account, job.metadata.namespace);
-  const estimatedCost = jobCost(visible, paidOperation(job), { quantity: consumption.quantity, attempts });
-  return estimatedCost === undefined ? {} : { estimatedCost };
+  const { submission, consumption, estimatedCost: shown, attempts = 1 } = { ...job.status, ...written };
+  if (consumption === undefined || (ended && submission?.state !== "Accepted")) return {};
+  if (!ended && shown !== undefined) return { estimatedCost: shown };
+  if (submission?.state === "Intended") return {}; // the request waits for this write
+  const { namespace } = job.metadata;
+  const account = shared.accounts.keyOf(written.account ?? accountToUse(job), namespace);
+  const visible = await visibleCosts(shared, account, namespace);
+  if (visible.kind !== "Shown") return {};
+  const cost = visible.priceOf(operationMeter(paidOperation(job)), consumption.quantity * (ended ? attempts : 1));
+  return cost === undefined ? {} : { estimatedCost: formatYuan(cost) };
 }

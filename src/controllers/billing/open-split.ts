@@ -14,7 +14,7 @@ import type { Month } from "./usage-month.ts";
 /** Which bills are split. */
 export type SplitRequest = {
   account: AccountKey;
-  settings: Pick<BillingSettings, "products">;
+  settings: Partial<Pick<BillingSettings, "products" | "settleMs">>;
   zone: TimeZone;
   range: TimeRange;
 };
@@ -36,7 +36,8 @@ export async function openSplit(
 ): Promise<Split> {
   const all = await ledger.read(account, monthsOf(range, zone), signal);
   const usage = await separateDeleted(all, zone, (name) => namespaceCreated(name, signal));
-  return createSplit({ usage: indexUsage(usage), meterOf: meterOfBills(settings.products), zone });
+  const settledBefore = settings.settleMs === undefined ? 0 : range.endTime - settings.settleMs / 1000;
+  return createSplit({ usage: indexUsage(usage), meterOf: meterOfBills(settings.products), zone, settledBefore });
 }
 
 /** Never read from a cache, so that a namespace that was just made again shows nothing of the earlier one. */
@@ -57,7 +58,7 @@ async function separateDeleted(
   created: (name: string) => Promise<number | undefined>,
 ): Promise<Usage[]> {
   const present = new Map<string, { since: number; day: string }>();
-  // One after another, so that a year of short-lived namespaces holds up no other request.
+  // One after another, so that a year of short-lived namespaces delays no other request.
   for (const name of new Set(usage.map(({ namespace }) => namespace))) {
     const since = name === "" ? undefined : await created(name);
     if (since !== undefined) present.set(name, { since, day: dayName(zone.dayOf(since)) });

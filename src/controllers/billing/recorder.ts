@@ -23,7 +23,7 @@ export type AcceptedJob = Owner & {
   quantity: number;
 };
 
-/** Writes down what the account's endpoints and jobs consume. */
+/** Records the usage of the account's endpoints and jobs. */
 export type UsageRecorder = {
   /**
    * A complete list of the account's endpoints. The workers that it shows count until the next list, for at most an hour: after a

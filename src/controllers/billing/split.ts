@@ -4,13 +4,11 @@ import type { Bill } from "../../provider/money/money-records.ts";
 import { LONGEST_SECONDS } from "../../provider/money/ranges.ts";
 import type { CalendarDay, TimeZone } from "../../provider/money/time-zone.ts";
 import { countsWorkers, type Meter } from "./meters.ts";
+import type { Price, Prices } from "./prices.ts";
 import type { UsageIndex, UsageRow } from "./usage.ts";
 
 /** What a namespace or an object costs. `object`: "" for a whole namespace. */
 export type Share = Pick<UsageRow, "namespace" | "object" | "created"> & { amount: Money };
-
-/** What the observed usage of a meter costs. `quantity`: in the unit of the meter. */
-export type MeterCost = { amount: Money; quantity: bigint };
 
 /**
  * Splits bills among the objects that used them.
@@ -32,7 +30,11 @@ export type SplitResult = {
   unattributed: Money;
   /** Most expensive first, then by name. */
   shares(by: SplitBy): Share[];
-  byMeter: ReadonlyMap<Meter, MeterCost>;
+  /**
+   * Of a product, what its newest bill shows, else the cost of its observed usage. Of a model, the cost of the observed usage of the
+   * newest settled day, else of the whole period.
+   */
+  prices: Prices;
 };
 
 /** The longest bill of a cycle, and an hour more for a change of the clock. */
@@ -43,6 +45,8 @@ export type SplitOptions = {
   meterOf: (bill: Bill) => Meter;
   /** The days of the usage and of the bills. */
   zone: Pick<TimeZone, "dayOf">;
+  /** Bills that end before it do not change any more, Unix seconds. Default: none. */
+  settledBefore?: number;
 };
 
 /** The bills of one meter and period. All API keys together, because nobody knows which key an object used. */
@@ -54,9 +58,13 @@ type BillGroup = {
   amount: Money;
   /** Card-seconds or requests that the bills pay for; undefined: a bill does not show it. */
   billed: bigint | undefined;
+  /** The latest end of its bills, Unix seconds. */
+  end: number;
+  /** The price of a card that a bill shows. */
+  cardPrice: Omit<Price, "asOf"> | undefined;
 };
 
-export function createSplit({ usage, meterOf, zone }: SplitOptions): Split {
+export function createSplit({ usage, meterOf, zone, settledBefore = 0 }: SplitOptions): Split {
   const groups = new Map<string, BillGroup>();
   const dayOf = rememberDays(zone);
   let outside = 0n;
@@ -72,20 +80,26 @@ export function createSplit({ usage, meterOf, zone }: SplitOptions): Split {
       const meter = meterOf(bill);
       const [first, last] = [dayOf(startTime), dayOf(Math.max(startTime, endTime - 1))];
       const id = JSON.stringify([meter, first, last]);
-      const group = groups.get(id) ?? { meter, first, last, amount: 0n, billed: 0n };
+      const empty = { meter, first, last, amount: 0n, billed: 0n, end: 0, cardPrice: undefined };
+      const group: BillGroup = groups.get(id) ?? empty;
       groups.set(id, group);
       group.amount += amount;
+      group.end = Math.max(group.end, endTime);
+      if (countsWorkers(meter)) group.cardPrice = cardPrice(bill) ?? group.cardPrice;
       const billed = countsWorkers(meter) ? billedCardSeconds(bill) : bill.requestCount;
       group.billed = group.billed === undefined || billed === undefined ? undefined : group.billed + billed;
     },
-    result: () => resultOf(groups.values(), usage, outside),
+    result: () => resultOf(groups.values(), { usage, outside, settledBefore }),
   };
 }
 
 /** The rows of one group at a time are in memory: the service chooses the periods of its bills. */
-function resultOf(groups: Iterable<BillGroup>, usage: UsageIndex, outside: Money): SplitResult {
+function resultOf(
+  groups: Iterable<BillGroup>,
+  { usage, outside, settledBefore }: { usage: UsageIndex; outside: Money; settledBefore: number },
+): SplitResult {
   const objects = new Map<string, Share>();
-  const byMeter = new Map<Meter, MeterCost>();
+  const priceList = createPriceList(settledBefore);
   let unattributed = outside;
   let total = outside;
 
@@ -95,6 +109,7 @@ function resultOf(groups: Iterable<BillGroup>, usage: UsageIndex, outside: Money
     total += amount;
     const [rest = amount, ...parts] = partsOf(group, rows);
     unattributed += rest;
+    const used = { amount: 0n, quantity: 0n };
     for (const [index, { namespace, object, created, quantity }] of rows.entries()) {
       const part = parts[index] ?? 0n;
       if (namespace === "") {
@@ -102,20 +117,40 @@ function resultOf(groups: Iterable<BillGroup>, usage: UsageIndex, outside: Money
         continue;
       }
       addShare(objects, { namespace, object, created, amount: part });
-      const cost = byMeter.get(meter) ?? { amount: 0n, quantity: 0n };
-      byMeter.set(meter, { amount: cost.amount + part, quantity: cost.quantity + quantity });
+      used.amount += part;
+      used.quantity += quantity;
     }
+    priceList.add(group, used);
   }
   return {
     total,
     unattributed,
-    byMeter,
+    prices: priceList.prices(),
     shares(by) {
       if (by === "Object") return sorted(objects);
       const namespaces = new Map<string, Share>();
       for (const share of objects.values()) addShare(namespaces, { ...share, object: "", created: 0 });
       return sorted(namespaces);
     },
+  };
+}
+
+/** Finds the price of each meter. `used`: the observed usage of a group and its cost. */
+function createPriceList(settledBefore: number) {
+  const totals = new Map<Meter, Price>();
+  /** Of the newest bills. */
+  const newest = new Map<Meter, Price>();
+
+  return {
+    add({ meter, end, cardPrice }: BillGroup, used: Omit<Price, "asOf">): void {
+      const asOf = end * 1000;
+      const { amount, quantity, asOf: last } = totals.get(meter) ?? { amount: 0n, quantity: 0n, asOf: 0 };
+      const sums = { amount: amount + used.amount, quantity: quantity + used.quantity, asOf: Math.max(asOf, last) };
+      if (used.quantity > 0n) totals.set(meter, sums);
+      const price = cardPrice ?? (end < settledBefore && used.quantity > 0n ? used : undefined);
+      if (price !== undefined && asOf >= (newest.get(meter)?.asOf ?? 0)) newest.set(meter, { ...price, asOf });
+    },
+    prices: () => new Map([...totals, ...newest].filter(([, { amount }]) => amount >= 0n)),
   };
 }
 
@@ -180,21 +215,25 @@ type Priced = Pick<Bill, "amount" | "pricePrecision" | "discountPrices" | "baseP
 const SECONDS_PER_HOUR = 3_600n;
 const PRICE = /^(\d{1,30})(?:\.(\d{1,20}))?$/;
 
+/** The card-seconds that a GPU bill pays for: its amount divided by its price. undefined: it shows no price or no amount. */
+export function billedCardSeconds(bill: Priced): bigint | undefined {
+  const price = cardPrice(bill);
+  return price === undefined || bill.amount === undefined ? undefined : (bill.amount * price.quantity) / price.amount;
+}
+
 /**
- * The card-seconds that a GPU bill pays for: its amount divided by its price per card and hour. The price is the discounted
- * one, else the list price, else usage field 0 (interface: "For GPU, field 0 is a unit price per card per hour"). undefined: the
- * bill shows no price or no amount.
+ * What a GPU bill says that card-seconds cost: the discounted price per card and hour, else the list price, else usage field 0
+ * (interface: "For GPU, field 0 is a unit price per card per hour").
  */
-export function billedCardSeconds({ amount, pricePrecision, ...prices }: Priced): bigint | undefined {
-  if (amount === undefined || pricePrecision === undefined) return undefined;
-  if (!Number.isSafeInteger(pricePrecision) || pricePrecision <= 0) return undefined;
+function cardPrice({ pricePrecision, ...prices }: Priced): Omit<Price, "asOf"> | undefined {
+  if (pricePrecision === undefined || !Number.isSafeInteger(pricePrecision) || pricePrecision <= 0) return undefined;
   const { discountPrices, basePrices, usage } = prices;
   for (const text of [discountPrices[0], basePrices[0], usage[0]]) {
     const [, whole = "", part = ""] = PRICE.exec(text?.trim() ?? "") ?? [];
     const price = BigInt(`0${whole}${part}`);
     if (price === 0n) continue;
-    // The price is price / 10000 / pricePrecision yuan, and the amount is in 1/10000 yuan.
-    return (amount * BigInt(pricePrecision) * SECONDS_PER_HOUR * 10n ** BigInt(part.length)) / price;
+    // The price is price / 10000 / pricePrecision yuan, and an amount is in 1/10000 yuan.
+    return { amount: price, quantity: BigInt(pricePrecision) * SECONDS_PER_HOUR * 10n ** BigInt(part.length) };
   }
   return undefined;
 }

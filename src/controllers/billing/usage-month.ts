@@ -16,7 +16,7 @@ export type UsageMonth = {
   isEmpty(): boolean;
   /**
    * A line of JSON per account, object and meter, of at most `maxBytes`. When the month is larger, the account with the most
-   * bytes gives way: its objects are folded into the line of their namespace, those whose last usage is the oldest first.
+   * bytes shrinks: its objects are folded into the line of their namespace, those whose last usage is the oldest first.
    * When it has no objects left, it loses its lines.
    */
   format(maxBytes: number): { text: string; lost: AccountKey[] };

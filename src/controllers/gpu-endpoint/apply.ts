@@ -112,7 +112,7 @@ async function spending<T>(
   }
 }
 
-/** The next reconcile compares the endpoint with the spec. From now on, no deletion leaves the endpoint behind unseen. */
+/** Binds the endpoint, with the finalizer, so that no deletion leaves it behind unseen. The next reconcile compares it with the spec. */
 async function bind(input: ApplyInput, { record }: PlanOf<"Bind">): Promise<Outcome> {
   const { shared, kind, endpoint, entry, left, context } = input;
   left.endpoint = await kind.setFinalizer(endpoint, needsFinalizer(endpoint), context.signal);
@@ -143,7 +143,7 @@ async function update(input: ApplyInput, plan: PlanOf<"Update">): Promise<Outcom
   return { ...outcome, notApplied, verdict: { kind: "Done", againMs: RECHECK_MS } };
 }
 
-/** What a read shows of a write that was sent at `sentAt`, ms since the epoch. */
+/** The result of a read after a write at `sentAt`, ms since the epoch. */
 async function afterWrite(input: ApplyInput, endpointID: string, sentAt: number) {
   const { shared, left } = input;
   left.written.lastAppliedTime = rfc3339(sentAt);
@@ -213,7 +213,7 @@ function settling({ shared, endpoint, left }: ApplyInput, record: EndpointRecord
   return { kind: "Done", againMs: ageMs < FAST_SETTLE_MS ? LOOK_AGAIN_MS : SLOW_SETTLE_MS };
 }
 
-/** The write stands whether or not this read succeeds: the next reconcile reads again. */
+/** A failed read does not undo the write: the next reconcile reads again. */
 async function readAfterWrite(input: ApplyInput, endpointID: string): Promise<EndpointRecord | undefined> {
   const { account, endpoint, context } = input;
   const { signal } = context;
@@ -226,7 +226,7 @@ async function readAfterWrite(input: ApplyInput, endpointID: string): Promise<En
   }
 }
 
-/** What the status shows of a create that is found to be accepted. From now on, the endpoint settles. */
+/** The status of a create that is found to be accepted. The endpoint begins to settle. */
 export function acceptedBy(create: OpenCreate, now: number): Partial<Written> {
   const request = { sentTime: create.time, acceptedTime: rfc3339Milli(now) };
   return { submission: submissionOf(create, "Accepted", now), lastAppliedTime: rfc3339(now), request };

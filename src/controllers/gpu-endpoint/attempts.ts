@@ -15,7 +15,7 @@ export type FieldHistory = {
 type FieldUpdates = { confirmedAt: number[]; unconfirmed: number; sentAt: number; awaitsRead: boolean };
 
 /**
- * What this process knows of one desired endpoint of an object: it begins anew with another one, and when a user requests a reconcile.
+ * What this process knows of one desired endpoint of an object. It is reset with another one, and when a user requests a reconcile.
  * Field by field, it tells three cases apart: an update that takes effect, one that the service accepts without effect, and one that
  * another client reverts.
  */
@@ -25,7 +25,7 @@ export type Attempts = {
   fields: Map<DriftField, FieldUpdates>;
   /** Whether a read has shown the desired endpoint in full. */
   applied: boolean;
-  /** What the service refused, so that a reconcile that only our own status write caused does not send it again before `until`. */
+  /** The refused write, so that a reconcile after our own status write does not send it again before `until`. */
   refused?: { refusal: Cause; until: number };
 };
 

@@ -1,10 +1,10 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import { serviceAddress } from "../../base/service-address.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Indexer } from "../../runtime/store.ts";
 import { accountToUse } from "../account/binding.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { isPaused } from "../reconciler.ts";
 import { appNameOf } from "./desired.ts";
 import { createdBy, type EndpointMemories, type OpenCreate } from "./memory.ts";
 
@@ -58,8 +58,10 @@ export function createClaims(
   { store }: Pick<Kind<GpuEndpoint>, "store">,
   memories: Pick<EndpointMemories, "peek" | "created">,
 ): Claims {
-  /** UID of the object that goes for a target in a reconcile under way, by service and target. */
+  /** UID of the object that claims a target in a reconcile under way, by service and target. */
   const reserved = new Map<string, string>();
+  /** What an object has reserved, by UID. */
+  const keysOf = new Map<string, readonly string[]>();
 
   const claimantOf = (endpoint: GpuEndpoint, target: Target): Claimant | undefined => {
     const standing = standingOf(endpoint, target, memories.peek(endpoint));
@@ -105,13 +107,14 @@ export function createClaims(
       if (await mayUse(rival, service)) return "Denied";
     }
 
-    // Another object may have been bound meanwhile. Nothing waits from here on.
+    // Another object may have been bound meanwhile. Nothing is awaited after this.
     if (waiting.length > 0 && isTaken(rivalsAhead())) return "Denied";
     if (own.standing === "Created" || own.standing === "Bound") return "Granted";
     const key = JSON.stringify([service, target.kind, target.value]);
     const holder = reserved.get(key);
     if (holder !== undefined && holder !== uid) return "Busy";
     reserved.set(key, uid);
+    keysOf.set(uid, [...(keysOf.get(uid) ?? []), key]);
     return "Granted";
   }
 
@@ -142,7 +145,8 @@ export function createClaims(
       );
     },
     release(uid) {
-      for (const [key, holder] of reserved) if (holder === uid) reserved.delete(key);
+      for (const key of keysOf.get(uid) ?? []) reserved.delete(key);
+      keysOf.delete(uid);
     },
   };
 }
@@ -167,19 +171,18 @@ export function standingOf(endpoint: GpuEndpoint, target: Target, entry: OpenCre
     return undefined;
   }
   if (bound !== undefined) return status?.submission?.state === "Accepted" || entry !== undefined ? "Created" : "Bound";
-  const paused = metadata.annotations?.[ANNOTATIONS.paused] === "true";
-  return paused || metadata.deletionTimestamp !== undefined ? undefined : "Waiting";
+  return isPaused(endpoint) || metadata.deletionTimestamp !== undefined ? undefined : "Waiting";
 }
 
 /** Whether a change of an object can free its targets for another object. */
 export function freesTargets(previous: GpuEndpoint, next: GpuEndpoint): boolean {
-  const facts = ({ metadata, status }: GpuEndpoint) => [
-    metadata.uid,
-    metadata.deletionTimestamp !== undefined,
-    metadata.annotations?.[ANNOTATIONS.paused] === "true",
-    status?.endpointID,
-  ];
-  return JSON.stringify(facts(previous)) !== JSON.stringify(facts(next));
+  const [before, after] = [previous.metadata, next.metadata];
+  return (
+    before.uid !== after.uid ||
+    (before.deletionTimestamp === undefined) !== (after.deletionTimestamp === undefined) ||
+    isPaused(previous) !== isPaused(next) ||
+    previous.status?.endpointID !== next.status?.endpointID
+  );
 }
 
 function boundID({ status }: GpuEndpoint, entry: OpenCreate | undefined): string | undefined {

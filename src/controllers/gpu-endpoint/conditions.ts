@@ -7,7 +7,7 @@ import type { Cause, Verdict } from "../verdict.ts";
 import type { Difference } from "./fields.ts";
 import { isApplied } from "./observe.ts";
 
-/** How a reconcile ended: all that the status is computed from. */
+/** The outcome of a reconcile, from which the status is computed. */
 export type Outcome = {
   /** The remote endpoint; undefined when this reconcile did not observe it. */
   record: EndpointRecord | undefined;
@@ -15,7 +15,7 @@ export type Outcome = {
   fighting: boolean;
   /** Fields whose update the service accepts and does not apply. */
   notApplied?: readonly string[];
-  /** Why the budget holds the differences back. */
+  /** Why the budget delays the differences. */
   awaitsBudget?: Cause;
   /** Another object owns the remote endpoint: nothing that was read of it stays in the status. */
   alreadyBound?: boolean;

@@ -4,13 +4,14 @@ import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../../api/v1alpha1/kinds.ts";
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
-import type { Reconcile, ReconcileContext, Request, Result } from "../../runtime/controller.ts";
+import { keyOf } from "../../kube/types.ts";
+import type { ReconcileContext, Request, Result, SharedReconciler } from "../../runtime/controller.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
 import { submissionOf, UnwantedRequestError } from "../../submission/record.ts";
-import { accountToUse } from "../account/binding.ts";
+import { accountToUse, boundKey } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { Resolved } from "../account/registry.ts";
-import { visibleEstimate, withEndpointCost } from "../billing/object-cost.ts";
+import { visibleCosts, withEndpointCost } from "../billing/object-cost.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { OutdatedObjectError, observeCurrentState } from "../current-state.ts";
 import { createReconciler, earlierOf } from "../reconciler.ts";
@@ -24,20 +25,28 @@ import { converge, unclaimed } from "./converge.ts";
 import { isRetained, needsFinalizer } from "./desired.ts";
 import { exportReferences, syncExports, withExports } from "./exports.ts";
 import { createEndpointFinalizer, type FinalizeInput } from "./finalize.ts";
-import { createEndpointMemories, type EndpointMemories, type EndpointMemory, type OpenCreate } from "./memory.ts";
+import {
+  createdBy,
+  createEndpointMemories,
+  type EndpointMemories,
+  type EndpointMemory,
+  type OpenCreate,
+} from "./memory.ts";
 import type { EndpointMetrics } from "./metrics.ts";
 import { pausedStatus, statusOf } from "./status.ts";
 import { type Left, writeChecks } from "./step.ts";
 
 /** Time for the watch to catch up with the API server. */
 const OUTDATED_MS = 2_000;
+/** Re-check interval for a create of another process, in case its end is not seen. */
+const SENDER_MS = 2_000;
 
 /** Keeps a remote endpoint equal to its GpuEndpoint: observe, plan, apply, report. */
 export function createGpuEndpointReconciler(
   shared: ControllerDeps,
   plain: Kind<GpuEndpoint>,
   metrics: EndpointMetrics,
-): Reconcile {
+): SharedReconciler<GpuEndpoint> {
   const memories = createEndpointMemories(shared);
   const { kind, currentState } = observeCurrentState(
     plain,
@@ -52,8 +61,7 @@ export function createGpuEndpointReconciler(
     kind,
     readWhole: (endpoint, { signal }) => wholes.read(endpoint, signal),
     async forgetDeleted({ key }) {
-      shared.references.forget(referenceKey(key));
-      shared.exports.forget(referenceKey(key));
+      forgetReferences(key);
       return undefined;
     },
     finalize: (endpoint, context) => finalize({ endpoint, context }),
@@ -87,6 +95,11 @@ export function createGpuEndpointReconciler(
     },
   });
 
+  function forgetReferences(key: string): void {
+    shared.references.forget(referenceKey(key));
+    shared.exports.forget(referenceKey(key));
+  }
+
   /** A changed deletion policy counts at once for what exists at the service, whether or not the account can be used. */
   async function withFinalizer(endpoint: GpuEndpoint, entry: Submission["entry"], signal: AbortSignal) {
     if (endpoint.status?.endpointID === undefined && entry === undefined) return endpoint;
@@ -112,9 +125,10 @@ export function createGpuEndpointReconciler(
     return converge({ ...found, shared, kind, memories, claims, checks, context });
   }
 
-  return async (request, context) => {
+  async function run(request: Request, context: ReconcileContext): Promise<Result> {
     const present = kind.store.get(request.key);
     const uid = present?.metadata.uid;
+    if (present !== undefined && awaitsSender(present)) return { requeueAfterMs: SENDER_MS };
     const again = await forgetDeparted({ memories, recorder: shared.recorder, finalize }, request, uid, context);
     if (present !== undefined) memories.of(present).retained = isRetained(present) ? present : undefined;
     try {
@@ -126,6 +140,24 @@ export function createGpuEndpointReconciler(
     } finally {
       if (uid !== undefined) claims.release(uid); // by now the status shows what the object is bound to
     }
+  }
+
+  /** Whether another process waits for the response to a create. It writes the outcome, whoever serves the account by now. */
+  function awaitsSender(endpoint: GpuEndpoint): boolean {
+    const open = memories.peek(endpoint);
+    return open !== undefined && open.sender !== shared.identity && !shared.hasSenderEnded(open.sender);
+  }
+
+  return {
+    reconcile: run,
+    underWay(endpoint) {
+      const own = memories.former(keyOf(endpoint), undefined).find(({ uid }) => uid === endpoint.metadata.uid)?.own;
+      return own && (createdBy(own.create) === undefined ? "Request" : "Outcome");
+    },
+    forget(key) {
+      forgetReferences(key);
+      for (const memory of memories.former(key, undefined)) if (memory.own === undefined) memories.forget(memory);
+    },
   };
 }
 
@@ -157,7 +189,7 @@ async function report(
   const judged =
     verdict === outcome.verdict ? remote : statusOf(endpoint, { ...update, outcome: { ...outcome, verdict } }, now);
   const complete = withExports(judged, exports);
-  const visible = await visibleEstimate(shared, complete.account, endpoint.metadata.namespace);
+  const visible = await visibleCosts(shared, boundKey({ ...endpoint, status: complete }), endpoint.metadata.namespace);
   const status = withEndpointCost(endpoint, complete, visible, now);
 
   warn(shared.recorder, endpoint, outcome);

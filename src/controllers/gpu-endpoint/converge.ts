@@ -21,7 +21,7 @@ import { isSeenByNoKey, unconfirmedCreates } from "./recreation.ts";
 import { type Decision, LOOK_AGAIN_MS, recordOf, type Step, type Written } from "./step.ts";
 
 const WRITES = { createEndpoint: true, updateEndpoint: true };
-/** The object is reconciled when the other one goes; this delay covers what else frees the endpoint. */
+/** The object is reconciled when the other one is deleted; this delay covers other ways in which the endpoint becomes free. */
 const DENIED_RETRY_MS = 60_000;
 
 /** Observes, plans and applies one step toward the spec. Errors of the service come back as verdicts. */
@@ -51,7 +51,7 @@ async function attempt(step: Step, made: Made): Promise<Outcome> {
   return refusedBefore(step, decision) ?? (await apply({ ...step, desired, decision }));
 }
 
-/** What the status keeps whatever this step does: also an endpoint that the status does not show yet. */
+/** What the status keeps in any case, with an endpoint that the status does not show yet. */
 function writtenBefore({ shared, endpoint, account, entry, requested }: Step): Partial<Written> {
   const appName = appNameOf(endpoint, shared.clusterUID);
   const written: Partial<Written> = { appName, account: boundTo(account) };
@@ -172,7 +172,7 @@ function refusedOutcome(verdict: Verdict, decision: Decision): Outcome {
   return { ...emptyOutcome(verdict), record: recordOf(decision), differences };
 }
 
-/** @throws every error that is neither of the service nor one that a person must act on, and that of a call that was given up */
+/** @throws every error that is neither of the service nor one that a user must act on, and that of an aborted call */
 function failureOutcome(step: Step, error: unknown, decision: Decision | undefined): Outcome {
   if (error instanceof StalledError) {
     // No requeue: the reference poller reconciles the object when the reference changes.

@@ -1,7 +1,7 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS, type Submission } from "../../api/v1alpha1/meta.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import { submissionOf } from "../../submission/record.ts";
+import { type SubmissionRecord, submissionOf } from "../../submission/record.ts";
 import type { RecordedObject } from "../../submission/store-record.ts";
 import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import { boundTo } from "../account/registry.ts";
@@ -58,20 +58,24 @@ function nextAttempt({ endpoint, entry }: Pick<CreateInput, "endpoint" | "entry"
 }
 
 function recordedEndpoint({ kind, endpoint }: CreateInput): RecordedObject<GpuEndpoint> {
+  let written: { record: SubmissionRecord; text: string } | undefined;
   return {
     resource: kind.resource,
     latest: () => endpoint,
     write(object, record, signal) {
-      const annotations = { [ANNOTATIONS.create]: JSON.stringify(record) };
+      written = { record, text: JSON.stringify(record) };
+      const annotations = { [ANNOTATIONS.create]: written.text };
       return kind.setFinalizer(object, needsFinalizer(object), signal, annotations);
     },
-    shown: createRecordOf,
-    // Whatever changed, the next reconcile decides on it.
+    // Nearly always it is the one that was written: then nothing is parsed.
+    shown: (object) =>
+      object.metadata.annotations?.[ANNOTATIONS.create] === written?.text ? written?.record : createRecordOf(object),
+    // The next reconcile decides about the change.
     mayWrite: (object) => object === endpoint,
   };
 }
 
-/** What the result of a create means for the status and for what is known here. */
+/** What the result of a create means for the status and the memory. */
 function note({ shared, endpoint, memories, left }: CreateInput, result: SubmitOnceResult<{ id: string }>): void {
   const shows = (state: Submission["state"]) => {
     left.written.submission = submissionOf(result.record, state, shared.clock.now());

@@ -34,6 +34,9 @@ const NAME_LENGTH = 220;
 const APP_NAME_LENGTH = 63;
 const HASH_LENGTH = 10;
 
+/** A reconcile and the indexes ask several times for the name of one version of an object. */
+const generatedNames = new WeakMap<GpuEndpoint["metadata"], { clusterUID: string; name: string }>();
+
 /**
  * The endpoint's identity at the remote. It depends on the object alone, so an operator without any state finds its endpoint
  * again. A DNS label of at most 63 characters.
@@ -41,10 +44,14 @@ const HASH_LENGTH = 10;
  */
 export function appNameOf(endpoint: GpuEndpoint, clusterUID: string): string {
   if (endpoint.spec.appName !== undefined) return endpoint.spec.appName;
+  const known = generatedNames.get(endpoint.metadata);
+  if (known?.clusterUID === clusterUID) return known.name;
   const digest = hash("sha256", `${clusterUID}/${endpoint.metadata.uid}`).slice(0, HASH_LENGTH);
   const room = APP_NAME_LENGTH - HASH_LENGTH - 1;
   const name = endpoint.metadata.name.replaceAll(".", "-").slice(0, room).replace(/-+$/, "");
-  return `${name}-${digest}`;
+  const generated = { clusterUID, name: `${name}-${digest}` };
+  generatedNames.set(endpoint.metadata, generated);
+  return generated.name;
 }
 
 /** Whether the app name has a hash of the object's UID, so that an endpoint with it belongs to this object. */
@@ -77,7 +84,7 @@ export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: 
   return endpointFields.reduce((desired, field) => field.build(desired, source), EMPTY);
 }
 
-/** What hashes in a status are made with. */
+/** The key of hashes in a status. */
 export type HashKey = Pick<AccountHandle, "digest" | "keyVersion">;
 
 /**

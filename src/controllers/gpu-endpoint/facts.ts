@@ -63,7 +63,7 @@ export type Facts = {
   seenByNoKey: boolean;
   /** Creates of this object that no read has confirmed. */
   creates: readonly UnconfirmedCreate[];
-  /** Why the budget of the account holds back what gives the endpoint workers. */
+  /** Why the budget of the account delays an update that gives the endpoint workers. */
   budget?: SpendingRefusal | undefined;
   /** Why nothing is created: etcd was restored, and the object is older. */
   heldByRestore: string | undefined;

@@ -128,7 +128,7 @@ async function cleanUp(
   memory.cleanUps ??= new Map<string, SentCleanUp>();
   // Only objects that were proven while they existed are remembered as departed.
   const checks = departed
-    ? { assertCurrent: async () => {}, beforeSend: shared.assertLeading }
+    ? { assertCurrent: async () => {}, beforeSend: () => shared.servers.assertServing(account.key) }
     : writeChecks(input, left, account, context.signal);
   async function recordDeletion(deletion: Deletion): Promise<void> {
     const { status = { conditions: [] } } = left.endpoint;

@@ -89,7 +89,7 @@ export type EndpointMemory = {
   attempts?: Attempts;
   /** What was sent because the object is deleted, by endpoint ID. */
   cleanUps?: Map<string, SentCleanUp>;
-  /** The version of the object that is surely not older than this process's leadership (current-state.ts). */
+  /** The version of the object that is surely not older than this process's term (current-state.ts). */
   proven?: string | undefined;
   /** The object, when its deletion leaves its remote endpoint unchanged (controller.ts). */
   retained?: GpuEndpoint | undefined;
@@ -100,8 +100,8 @@ export type EndpointMemory = {
 /**
  * What this process remembers of GpuEndpoints: one record for each UID. Another object of the same name has another UID.
  *
- * A create whose outcome no status shows is open. Those of this process are here. Of another process, the object has the record: that
- * process has ended, because the one that holds the lease serves the account, and the outcome is unknown.
+ * A create whose outcome no status shows is open. Those of this process are here. Of another process, the object has the record. While
+ * that process lives, it writes the outcome (controller.ts); afterwards, the outcome is unknown.
  */
 export type EndpointMemories = {
   of(endpoint: GpuEndpoint): EndpointMemory;

@@ -18,7 +18,7 @@ export type EndpointMetrics = {
 const TO_READY = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800];
 const DRIFTED = [1, 5, 15, 30, 60, 120, 300, 900, 3600, 21_600, 86_400];
 
-/** Metrics of endpoints as a whole: no series of its own for any of them. */
+/** Metrics over all endpoints, without a series per endpoint. */
 export function createEndpointMetrics(
   registry: Registry,
   objects: { endpoints: () => Iterable<GpuEndpoint>; accounts: () => Iterable<[AccountKey, Account | ClusterAccount]> },

@@ -60,7 +60,7 @@ async function searchCreated({ account, appName, entry, unknownForMs, isOurs, si
   return best(observed.byAppName(appName));
 }
 
-/** What one key does not show proves nothing about what was sent with another one. */
+/** The view of one key proves nothing about a request with another one. */
 function keyOfSearch({ keyVersion }: OpenCreate, account: AccountHandle): "Same" | "Other" {
   return keyVersion === account.keyVersion() ? "Same" : "Other";
 }
@@ -158,7 +158,7 @@ export async function completed(
   return hasVolumes ? account.endpoints.complete(record, when, signal) : record;
 }
 
-/** What is known, at the deletion of its object, of a create whose response was lost. */
+/** The state of a create whose response was lost, at the deletion of its object. */
 export type LostCreate =
   | { kind: "Found"; endpointID: string }
   /** The create had no effect, or its endpoint is another object's or client's. */

@@ -57,7 +57,7 @@ export function looksGenerated({ appName, name }: Pick<EndpointRecord, "appName"
 
 /**
  * Endpoints whose app name an operator generated and that no object of this cluster owns: what a deletion with
- * Retain or ScaleToZero leaves behind, and what a lost cluster forgot. It may also be the endpoint of another cluster
+ * Retain or ScaleToZero leaves behind, and endpoints of a lost cluster. It may also be the endpoint of another cluster
  * (or of a namespace that this operator does not watch) that uses the same account: the service shows nothing that
  * would tell them apart, so an orphan is a report, never a reason to act. Those that can run workers come first.
  */

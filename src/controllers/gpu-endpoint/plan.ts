@@ -17,7 +17,7 @@ import { acceptedWithoutID, madeWithOtherKey, noneShown, notShownToKey, recreati
 
 /** A create shows in the list within this time after the request surely ended, or never happened. */
 export const LOOKUP_MS = 60_000;
-/** Updates of a field that a read confirmed and another client reverted, before we stop. */
+/** Most updates of a field that a read confirmed and another client reverted: then Mooring stops. */
 export const MAX_ROUNDS = 3;
 /** Pause after an update of a field: grows by this with each reverted update and doubles with each update without effect. */
 const ROUND_MS = 10_000;

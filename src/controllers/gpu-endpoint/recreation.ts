@@ -14,7 +14,7 @@ type Recreation =
   /** Only a user can release the next create. */
   | { kind: "Stop"; message: string };
 
-/** Accepted creates that no read shows, before we stop. Each may be an endpoint that runs and costs money. */
+/** Most accepted creates that no read shows: then Mooring stops. Each may be an endpoint that runs and costs money. */
 const MOST_ACCEPTED = 3;
 /** The same, counting creates whose response was lost too. Most of those had no effect, as in an outage. */
 const MOST_UNCONFIRMED = 8;

@@ -1,9 +1,10 @@
 import { type ConditionUpdate, getCondition, removeCondition, setConditions } from "../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { EndpointWorker } from "../../api/v1alpha1/gpu-endpoint-status.ts";
 import { ANNOTATIONS, GROUP } from "../../api/v1alpha1/meta.ts";
 import { rfc3339, rfc3339Milli } from "../../base/clock.ts";
 import { createSanitizer, plainText, type Sanitizer } from "../../base/sanitizer.ts";
-import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import type { EndpointRecord, RemoteStatus } from "../../provider/endpoints/endpoint-record.ts";
 import { readyWorkers } from "../../provider/endpoints/endpoint-status.ts";
 import { mergeConditions, stalledCondition, waitingConditions } from "../report.ts";
 import type { Cause } from "../verdict.ts";
@@ -18,6 +19,7 @@ import {
 } from "./conditions.ts";
 import { isSettling } from "./observe.ts";
 import type { RequestTimes, Written } from "./step.ts";
+import { shortStatus, workerItems } from "./worker-items.ts";
 
 /** Longest texts of the service in the status, in characters (gpu-endpoint-status.ts). */
 const REMOTE_TEXT = { status: 256, error: 4096, message: 8192, image: 511 };
@@ -39,14 +41,16 @@ export function statusOf(endpoint: GpuEndpoint, { outcome, requested, ...update 
   const otherEndpoint = written.endpointID !== undefined && written.endpointID !== stored.endpointID;
   const previous = outcome.alreadyBound || otherEndpoint ? withoutRemote(stored) : stored;
   const shown = textsOf(endpoint, outcome.record, update.sanitize ?? plainText);
+  const statusText = ({ status, error, message }: RemoteStatus): RemoteStatus => ({
+    status: shown(status, REMOTE_TEXT.status),
+    error: shown(error, REMOTE_TEXT.error),
+    message: shown(message, REMOTE_TEXT.message),
+  });
   const record = outcome.record && {
     ...outcome.record,
-    status: {
-      status: shown(outcome.record.status.status, REMOTE_TEXT.status),
-      error: shown(outcome.record.status.error, REMOTE_TEXT.error),
-      message: shown(outcome.record.status.message, REMOTE_TEXT.message),
-    },
+    status: statusText(outcome.record.status),
     image: shown(outcome.record.image, REMOTE_TEXT.image),
+    workers: outcome.record.workers.map((worker) => ({ ...worker, status: statusText(worker.status) })),
   };
   const status: GpuEndpointStatus = { ...previous, ...written, observedGeneration: metadata.generation };
   if (requested !== undefined && outcome.continues !== true) status.lastHandledReconcileAt = requested;
@@ -56,7 +60,7 @@ export function statusOf(endpoint: GpuEndpoint, { outcome, requested, ...update 
   // A read confirms that the endpoint exists.
   if (record !== undefined || status.unconfirmedCreates?.length === 0) delete status.unconfirmedCreates;
   if (record !== undefined) {
-    Object.assign(status, remoteStatus(record, metadata.uid));
+    Object.assign(status, remoteStatus(record, metadata.uid, previous.workers?.items));
     const drift = outcome.differences.map(({ field, desired, observed }) => ({
       field,
       desired: desired && plainText(desired, DRIFT_TEXT),
@@ -85,7 +89,8 @@ function withoutRemote(status: GpuEndpointStatus): GpuEndpointStatus {
 /** Texts of the service may quote a variable: they show only values that the spec has in plain text. */
 function textsOf({ spec }: GpuEndpoint, record: EndpointRecord | undefined, sanitize: Sanitizer) {
   const plain = new Set(spec.env?.map(({ value }) => value));
-  const hidden = record?.envs.flatMap(({ value }) => (plain.has(value) ? [] : [value]));
+  const hidden = record?.envs.flatMap(({ value }) => (plain.has(value) ? [] : [value])) ?? [];
+  if (hidden.length === 0) return sanitize;
   const withoutVariables = createSanitizer({ hidden });
   return (text: string, limit: number) => withoutVariables(sanitize(text, limit), limit);
 }
@@ -93,18 +98,19 @@ function textsOf({ spec }: GpuEndpoint, record: EndpointRecord | undefined, sani
 /** The service's texts that the status shows, unless they are empty. */
 const TEXTS = ["type", "url", "image", "regionID", "memberID", "ownerID"] as const;
 
-function remoteStatus(record: EndpointRecord, uid: string): Partial<GpuEndpointStatus> {
-  const { status, error, message } = record.status;
+function remoteStatus(record: EndpointRecord, uid: string, before?: EndpointWorker[]): Partial<GpuEndpointStatus> {
+  const { status } = record.status;
   const texts = TEXTS.flatMap((key) => (record[key] === "" ? [] : [[key, record[key]]]));
   return {
     endpointID: record.id,
     state: status,
-    remote: { status, ...(error === "" ? {} : { error }), ...(message === "" ? {} : { message }) },
+    remote: shortStatus(record.status),
     workers: {
       total: record.workers.length,
       ready: readyWorkers(record),
       healthy: record.workers.filter((worker) => worker.healthy === true).length,
       draining: record.workers.filter((worker) => worker.draining === true).length,
+      ...workerItems(record, before),
     },
     selector: `${GROUP}/endpoint=${uid}`,
     ...Object.fromEntries(texts),

@@ -62,9 +62,9 @@ export type Left = {
 
 /** The checks before a write to the service. */
 export type WriteChecks = {
-  /** Throws unless the object is surely not older than this process's leadership (`CurrentState`). */
+  /** Throws unless the object is surely not older than this process's term (`CurrentState`). */
   assertCurrent: () => Promise<void>;
-  /** Throws, before the first byte, unless this process surely leads and the object still wants the write (wanted.ts). */
+  /** Throws, before the first byte, unless this process surely serves the account and the object still wants the write (wanted.ts). */
   beforeSend: () => void;
 };
 
@@ -76,7 +76,7 @@ export function recordOf({ binding }: Decision): EndpointRecord | undefined {
 }
 
 type ChecksDeps = {
-  shared: Pick<ControllerDeps, "accounts" | "assertLeading">;
+  shared: Pick<ControllerDeps, "accounts" | "servers">;
   kind: Pick<Kind<GpuEndpoint>, "store" | "resource">;
   currentState: CurrentState<GpuEndpoint>;
 };
@@ -91,7 +91,7 @@ export function writeChecks(
   return {
     assertCurrent: () => currentState.assertCurrent(left.endpoint, signal),
     beforeSend() {
-      shared.assertLeading();
+      shared.servers.assertServing(account.key);
       assertWanted(shared, { kind, object: left.endpoint, account });
     },
   };

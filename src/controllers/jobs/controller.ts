@@ -1,12 +1,13 @@
 import { PENDING_STATUS } from "../../api/v1alpha1/meta.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/types.ts";
-import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
+import type { ReconcileContext, Result, SharedReconciler } from "../../runtime/controller.ts";
 import { submissionOf } from "../../submission/record.ts";
 import { costOf, recordUsage } from "../billing/object-cost.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, isPaused } from "../reconciler.ts";
 import { createWholeObjects } from "../whole-object.ts";
+import { callbackAtEnd } from "./callback.ts";
 import { startCopy } from "./copies.ts";
 import type { JobDeps, JobWiring } from "./deps.ts";
 import { announce } from "./events.ts";
@@ -15,7 +16,7 @@ import { reconcileFinished } from "./finished.ts";
 import { handledAtHalt } from "./halt.ts";
 import { deadlineOf, type JobState, type Observed, openRecordOf, stateOf } from "./observations.ts";
 import { observe } from "./observe.ts";
-import { jobStatusOf } from "./status.ts";
+import { jobStatusOf, type StatusChange } from "./status.ts";
 import { startRequest, type WriteRecord } from "./submit.ts";
 import { createTaskFollower } from "./tasks.ts";
 import { decide, type Transition } from "./transitions.ts";
@@ -27,20 +28,34 @@ export function createJobReconciler<T extends Job>(
   adapter: JobAdapter<T>,
   wiring: JobWiring,
   enqueue: (key: string) => void,
-): Reconcile {
+): SharedReconciler<T> {
   const { kind } = adapter;
   const tasks = createTaskFollower(shared);
   const wholes = createWholeObjects<T>(shared.reader, kind);
   const deps: JobDeps<T> = { ...wiring, shared, adapter, tasks, wholes, wake: (job) => enqueue(keyOf(job)) };
   const live = createLiveJobs(deps);
   const referenceKey = (key: string) => `${kind.resource.plural}:${key}`;
+  const callbackKey = (key: string) => `${kind.resource.kind}:${key}`;
   const run = createReconciler<T>({ kind, finalize: live.finalize, pause, reconcile });
 
-  return async (request, context) => {
-    const present = kind.store.get(request.key);
-    live.forgetFormer(request.key, present);
-    if (present === undefined) shared.references.forget(referenceKey(request.key));
-    return run(request, context);
+  return {
+    async reconcile(request, context) {
+      const present = kind.store.get(request.key);
+      live.forgetFormer(request.key, present);
+      wiring.callbacks.forgetFormer(callbackKey(request.key), present?.metadata.uid);
+      if (present === undefined) shared.references.forget(referenceKey(request.key));
+      return run(request, context);
+    },
+    underWay({ metadata: { uid } }) {
+      const request = wiring.running.find(uid);
+      if (request !== undefined) return request.answer === undefined ? "Request" : "Outcome";
+      return wiring.copies.find(uid) === undefined ? undefined : "Copy";
+    },
+    forget(key) {
+      shared.references.forget(referenceKey(key));
+      live.forgetServed(key);
+      wiring.callbacks.forgetFormer(callbackKey(key), undefined);
+    },
   };
 
   /** Nothing is sent, polled or copied. The status still gets the outcome of what was under way. */
@@ -66,12 +81,13 @@ export function createJobReconciler<T extends Job>(
     const job = requested === undefined ? shown : await acknowledge(deps, shown, requested, context);
     const state = stateNow(job);
     await follow(job, state);
-    if (isFinished(state)) return reconcileFinished(shared, kind, job, context);
+    if (isFinished(state)) return reconcileFinished(deps, job, context);
 
     try {
       return await advance(job, state, context);
     } finally {
       wiring.running.vacate(job.metadata.uid);
+      if (wiring.running.find(job.metadata.uid) === undefined) wiring.claims.release(job.metadata.uid);
       shared.taskOwners.release(job.metadata.uid);
     }
   }
@@ -120,8 +136,15 @@ async function report<T extends Job>(
     return kind.patchStatus(observed, { ...PENDING_STATUS, ...observed.status, ...written } as T["status"], signal);
   }
   const ended = outcome.phase === "Succeeded" || outcome.phase === "Failed";
-  const own: Partial<JobStatus> = { ...written, ...(ended ? await costOf(shared, job, written) : {}) };
-  const change = { written: { ...adapter.extraStatus(job), ...own }, cleared };
+  const own: Partial<JobStatus> = {
+    ...written,
+    ...(await costOf(shared, job, { ...written, ended })),
+    ...(ended ? callbackAtEnd(job) : {}),
+  };
+  const change: StatusChange = {
+    written: { ...adapter.extraStatus(job), ...own },
+    cleared: [...(cleared ?? []), "estimatedCost"],
+  };
   const status = jobStatusOf(job, change, outcome, shared.clock.now());
   const after = await writeOutcome(kind, job, status, signal);
   recordUsage(shared, kind.resource.kind, { before: job, after });

@@ -2,9 +2,10 @@ import type { Logger } from "pino";
 import type { Clock } from "../../base/clock.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
-import { copyResults, keyOfResult, taskRefresh } from "./copy-results.ts";
+import { copyResults, taskRefresh } from "./copy-results.ts";
 import type { JobDeps } from "./deps.ts";
 import type { Observed } from "./observations.ts";
+import { keyOfResult } from "./result-key.ts";
 import type { Copies, Copy, Job } from "./types.ts";
 
 /** The longest that the copy of a deleted job goes on, ms. */
@@ -40,6 +41,11 @@ export function createCopies({ clock, random }: { clock: Clock; random: () => nu
       else backoffs.reset(uid);
     },
     backoffUntil: backoffs.until,
+    abandon(uid) {
+      copies.get(uid)?.ending.abort(new Error("another process serves the account of the job"));
+      copies.delete(uid);
+      backoffs.reset(uid);
+    },
     async stop() {
       for (const { ending } of copies.values()) ending.abort(new Error("the operator is stopping"));
       await Promise.all([...copies.values()].map(({ running }) => running));

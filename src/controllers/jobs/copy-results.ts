@@ -1,12 +1,14 @@
 import type { JobResult } from "../../api/v1alpha1/job.ts";
+import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
-import { artifactKey, LONGEST_EXTENSION } from "../../artifacts/key.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
 import type { Clock } from "../../base/clock.ts";
 import { isSameService } from "../../base/service-address.ts";
 import { otherTask } from "../../provider/tasks/task-result.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { artifactVerdict, messageOf } from "../verdict.ts";
+import { recordResults } from "./request-records.ts";
+import { keyOfResult } from "./result-key.ts";
 import { resultsFrom } from "./tasks.ts";
 import type { Block, Copy, CopyEnd, Job } from "./types.ts";
 
@@ -52,7 +54,27 @@ export async function copyResults(job: Job, route: CopyRoute, copy: Copy, signal
       return { kind: "Failed", results, ...block };
     }
   }
-  return { kind: "Stored", results };
+  return recordCopied(job, results, route, signal);
+}
+
+/** The results are stored. Those that are reused are recorded too, before the job shows them as stored. */
+async function recordCopied(
+  job: Job,
+  results: JobResult[],
+  { store, clock }: CopyRoute,
+  signal: AbortSignal,
+): Promise<CopyEnd> {
+  const hash = job.status?.reuseKey;
+  try {
+    if (hash !== undefined) await recordResults(store, job, { hash, results, now: clock.now() }, signal);
+    return { kind: "Stored", results };
+  } catch (error) {
+    const verdict = error instanceof ArtifactError ? artifactVerdict(error) : undefined;
+    const message = `the results are stored, and not yet recorded for the next job with the same request: ${messageOf(error)}`;
+    const [reason, stalled]: [Reason, boolean] =
+      verdict?.kind === "Stalled" ? [verdict.reason, true] : ["Retrying", false];
+    return { kind: "Failed", results, reason, message, stalled };
+  }
 }
 
 /**
@@ -161,16 +183,4 @@ export function taskRefresh(
     if (results.length === 0) throw new Error(`the service shows it as ${result.task.status}, without results`);
     return results;
   };
-}
-
-/** The key of a result in its store. */
-export function keyOfResult(job: Job, index: number, type: string | undefined): string {
-  const { namespace, name, uid } = job.metadata;
-  const kind = job.kind ?? "Job";
-  return artifactKey({ prefix: job.spec.output?.prefix, namespace, kind, name, uid, index, type: type ?? "" });
-}
-
-/** At least as long as the key of every result: the service decides how many there are, and of which type. */
-export function longestKeyOf(job: Job): string {
-  return keyOfResult(job, 999, "x".repeat(LONGEST_EXTENSION));
 }

@@ -42,7 +42,7 @@ function storing({ job }: JobContext, block: Block, againMs: number): Step {
 
 // Observations
 
-/** The copy of the results, or what it waits for. Undefined: not known yet. */
+/** The copy of the results, or why it waits. Undefined: not known yet. */
 export function observeCopy<T extends Job>(context: ObserveContext<T>): Observed | undefined {
   const { deps, job, now } = context;
   const { uid } = job.metadata;
@@ -72,7 +72,7 @@ function blockedCopy(context: JobContext, cause: Omit<Block, "stalled">): Observ
 }
 
 /**
- * The URLs have expired, and nothing is stored. The results of a task are never lost: whatever it answers now, it can show other URLs
+ * The URLs have expired, and nothing is stored. The results of a task are never lost: the task can show other URLs
  * later. `cause`: why the copy failed.
  */
 function resultsLost(

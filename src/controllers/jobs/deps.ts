@@ -1,14 +1,17 @@
 import type { StoreRegistry } from "../artifact-store/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import type { WholeObjects } from "../whole-object.ts";
+import type { RequestClaims } from "./request-claims.ts";
 import type { RunningRequests } from "./running.ts";
-import type { Copies, Job, JobAdapter, JobMetrics, TaskFollower } from "./types.ts";
+import type { Callbacks, Copies, Job, JobAdapter, JobMetrics, TaskFollower } from "./types.ts";
 
 /** What runs for the jobs of both kinds beside their reconciles. */
 export type JobWiring = {
   running: RunningRequests;
   copies: Copies;
+  callbacks: Callbacks;
   stores: StoreRegistry;
+  claims: RequestClaims;
   /** Default: none are kept. */
   metrics?: JobMetrics;
 };

@@ -45,7 +45,7 @@ export function announce(
   }
 }
 
-/** What a job that is stalled in a phase cannot do. Failed and Halted have events of their own. */
+/** The action that a stalled job cannot do, by phase. Failed and Halted have events of their own. */
 const BLOCKED_ACTIONS: Partial<Record<JobPhase, string>> = {
   Pending: "Submit",
   Queued: "Poll",
@@ -62,7 +62,7 @@ function announceBlock(recorder: ControllerDeps["recorder"], job: Job, status: J
   if (stalled.reason !== known?.reason) recorder.warning(job, stalled.reason, action, stalled.message);
 }
 
-/** Tells whether the task that the annotation names was attached, once for each reason. */
+/** Reports whether the task that the annotation names was attached, once for each reason. */
 function announceAttachment(recorder: ControllerDeps["recorder"], job: Job, status: JobStatus): void {
   const before = getCondition(job.status?.conditions, "TaskAttached");
   const after = getCondition(status.conditions, "TaskAttached");

@@ -19,6 +19,8 @@ export type LiveJobs<T extends Job> = {
    * Forgets a deleted job that had this key, also when another job has it now. `present`: the object with the key.
    */
   forgetFormer(key: string, present: T | undefined): void;
+  /** Another process serves the account of the job that has or had this key. */
+  forgetServed(key: string): void;
   /**
    * The job is being deleted. The finalizer blocks it only while its copy runs, so that a result that was paid for is stored.
    * A copy that a restart interrupted runs once more.
@@ -34,7 +36,7 @@ const CHECKING_MS = 1_000;
 const COPY_CHECK_MS = 60_000;
 
 export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
-  const { shared, adapter, running, copies, tasks } = deps;
+  const { shared, adapter, running, copies, claims, tasks } = deps;
   const { admission } = shared;
   /** By key, then by UID: while the request of a deleted job is under way, another job can have its key. */
   const tracked = new Map<string, Map<string, T>>();
@@ -80,6 +82,7 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
     else if (!shared.abandoned.has(uid)) admission.release(uid, releaseOf(job, request?.answer));
     if (first) announceDeleted(shared, job, request?.answer);
     running.forget(uid);
+    claims.release(uid);
   }
 
   return {
@@ -99,6 +102,18 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
     },
     forgetFormer(key, present) {
       for (const job of trackedAt(key)) if (job.metadata.uid !== present?.metadata.uid) forgetDeleted(key, job);
+    },
+    forgetServed(key) {
+      for (const job of trackedAt(key)) {
+        const { uid } = job.metadata;
+        if (running.find(uid) !== undefined) continue;
+        untrack(key, uid);
+        tasks.forget(job);
+        withoutParts.delete(uid);
+        running.resetBackoff(uid);
+        copies.abandon(uid);
+        shared.taskOwners.release(uid);
+      }
     },
     async finalize(job, { signal, log }) {
       const { uid, finalizers = [] } = job.metadata;

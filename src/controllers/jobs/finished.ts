@@ -3,30 +3,37 @@ import { rfc3339 } from "../../base/clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { callBack } from "./callback.ts";
+import type { JobDeps } from "./deps.ts";
 import { observeGeneration } from "./finish.ts";
 import { allStored } from "./status.ts";
 import type { Job, JobStatus } from "./types.ts";
-/** Reconciles a finished job: deletes it after ttlSecondsAfterFinished, and reports that the URLs of its results expire. */
+
+/**
+ * Reconciles a finished job: sends its callback, deletes it after ttlSecondsAfterFinished, and reports that the URLs of its results expire.
+ */
 export async function reconcileFinished<T extends Job>(
-  shared: ControllerDeps,
-  kind: Kind<T>,
-  job: T,
+  deps: JobDeps<T>,
+  finished: T,
   { signal }: ReconcileContext,
 ): Promise<Result> {
+  const { shared, adapter } = deps;
+  const { kind } = adapter;
   const now = shared.clock.now();
+  const { job, isPending, againMs } = await callBack(deps, finished, signal);
   const { status } = job;
   if (status === undefined) return undefined;
   const { ttlSecondsAfterFinished } = job.spec;
-  const waits: number[] = [];
+  const waits: number[] = againMs === undefined || !isPending ? [] : [againMs];
   if (ttlSecondsAfterFinished !== undefined && status.completionTime !== undefined) {
     const endOfLife = Date.parse(status.completionTime) + ttlSecondsAfterFinished * 1000;
-    if (now >= endOfLife) {
+    if (now >= endOfLife && !isPending) {
       await removeFinished(shared, kind, job, signal);
       return undefined;
     }
-    waits.push(endOfLife - now);
+    if (now < endOfLife) waits.push(endOfLife - now);
   }
-  // The copy is done, so nothing has to block the deletion of the object.
+  // The copy is done, so the finalizer is not needed any more.
   const released = await kind.setFinalizer(job, false, signal);
   const observed = await observeGeneration(kind, released, signal);
   const expiry = expiryOf(observed.status ?? status, now);

@@ -1,5 +1,4 @@
-import { COMMANDS, targetOf } from "../../api/v1alpha1/commands.ts";
-import { cut, getCondition, MESSAGE_LIMIT } from "../../api/v1alpha1/conditions.ts";
+import { cut, getCondition } from "../../api/v1alpha1/conditions.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../base/clock.ts";
@@ -59,14 +58,14 @@ const HALTS: Record<"Unknown" | "Unusable", Halt> = {
     state: "Unknown",
     outcome: "its outcome is unknown",
     look: "The service may have accepted and charged it: look for it in the service's records of that time.",
-    again: "Send again, which may pay twice",
+    again: "to send it again, which may pay twice",
   },
   Unusable: {
     reason: "ResponseUnusable",
     state: "Accepted",
     outcome: "the service accepted it, but the result cannot be used",
     look: "It is charged, and Mooring does not send it again: look for its result in the service's records of that time.",
-    again: "Send again, which pays twice",
+    again: "to send it again, which pays twice",
   },
 };
 
@@ -76,27 +75,20 @@ const INCOMPLETE: Pick<Halt, "outcome" | "look"> = {
   look: "It is charged, and Mooring does not send it again: look for the whole result in the service's records of that time.",
 };
 
-/**
- * The cause is shortened, so that the message has complete commands. No punctuation follows a command directly: a semicolon
- * that is pasted with it does no harm.
- */
+/** Longest cause in a message, in characters. */
+const CAUSE_LENGTH = 300;
+
+/** The facts and the ways to decide, in words: the commands are data (offersOf), and `mooring resolve` shows the bills. */
 function haltMessage(
   job: Job,
   { operation, time }: OpenSubmission,
   { outcome, look, again, cause }: Halt & { cause: string },
 ): string {
-  const target = targetOf(job);
   const start = `The request (${operation}) was sent at ${time}; ${outcome}`;
-  const options = `${again}: ${COMMANDS.resubmit(target)} ; give up: ${COMMANDS.remove(target)}`;
-  const attach = `If it has a task, attach it: ${COMMANDS.attachTask(target)} ; `;
-  // With very long names, only two commands fit.
-  const shown =
-    taskOf(paidOperation(job)) !== undefined && `${start}. ${look} ${attach}${options}`.length <= MESSAGE_LIMIT
-      ? attach
-      : "";
-  const advice = `${look} ${shown}${options}`;
-  const room = MESSAGE_LIMIT - `${start} (). ${advice}`.length;
-  return room > 1 ? `${start} (${cut(cause, room)}). ${advice}` : `${start}. ${advice}`;
+  const attach =
+    taskOf(paidOperation(job)) === undefined ? "" : `set ${ANNOTATIONS.attachTask} to the ID of its task, `;
+  const decide = `To decide, ${attach}set ${ANNOTATIONS.resubmitToken} to a new value ${again}, or delete the job`;
+  return `${start} (${cut(cause, CAUSE_LENGTH)}). ${look} ${decide}`;
 }
 
 export function release({ token }: Observation<"Released">): Step {

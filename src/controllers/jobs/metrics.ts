@@ -1,8 +1,9 @@
-import { Histogram, type Registry } from "prom-client";
+import { Counter, Histogram, type Registry } from "prom-client";
 import { isTrue } from "../../api/v1alpha1/conditions.ts";
 import { type JobPhase, jobPhases } from "../../api/v1alpha1/job.ts";
 import type { Clock } from "../../base/clock.ts";
 import { addGauge, oncePerScrape } from "../../runtime/gauge.ts";
+import { boundKey } from "../account/binding.ts";
 import { type AccountKey, accountKey } from "../account/registry.ts";
 import type { Job, JobMetrics } from "./types.ts";
 
@@ -43,6 +44,13 @@ export function createJobMetrics(registry: Registry, options: JobMetricsOptions)
     registers,
   });
 
+  const reused = new Counter({
+    name: "mooring_jobs_reused_total",
+    help: "Jobs that took the results of the same request of another job and sent nothing, by kind",
+    labelNames: ["kind"],
+    registers,
+  });
+
   function observe<T extends string>(
     histogram: Histogram<T>,
     labels: Readonly<Record<T, string>>,
@@ -54,12 +62,21 @@ export function createJobMetrics(registry: Registry, options: JobMetricsOptions)
     else histogram.observe({ labels, value: seconds, exemplarLabels: { trace_id: traceIDOf(job) } as never });
   }
 
+  const callbacks = new Counter({
+    name: "mooring_callback_attempts_total",
+    help: "Attempts to deliver a callback, by account, kind and outcome (Delivered or Failed). Failed ones are repeated for a day",
+    labelNames: ["account", "kind", "outcome"],
+    registers,
+  });
+
   return {
+    called: (kind, job, outcome) => callbacks.inc({ account: boundKey(job) ?? "", kind, outcome }),
     moved(kind, job, status) {
       const { metadata, status: before } = job;
       const bound = status?.account;
       const account = bound === undefined ? "" : accountKey(bound.kind, bound.name, metadata.namespace);
       const { firstSubmitTime, completionTime, phase = "Pending" } = status ?? {};
+      if (status?.reused !== undefined && before?.reused === undefined) reused.inc({ kind });
       if (firstSubmitTime !== undefined && before?.firstSubmitTime === undefined) {
         observe(wait, { account, kind }, { job, until: firstSubmitTime });
       }
@@ -71,7 +88,10 @@ export function createJobMetrics(registry: Registry, options: JobMetricsOptions)
 }
 
 type Waiting = { labels: { account: string; namespace: string }; seconds: number };
-type Reading = { phases: { kind: string; counts: ReadonlyMap<JobPhase, number> }[]; waiting: Waiting[] };
+type Reading = {
+  phases: { kind: string; counts: ReadonlyMap<JobPhase, number>; callbacks: number }[];
+  waiting: Waiting[];
+};
 
 /** What a scrape shows of the jobs: one pass over all of them. */
 function readJobs({ jobs, accountOf, clock }: JobMetricsOptions): Reading {
@@ -79,15 +99,17 @@ function readJobs({ jobs, accountOf, clock }: JobMetricsOptions): Reading {
   const waiting: Waiting[] = [];
   const phases = Object.entries(jobs).map(([kind, list]) => {
     const counts = new Map<JobPhase, number>();
+    let callbacks = 0;
     for (const job of list()) {
       const phase = job.status?.phase ?? "Pending";
       counts.set(phase, (counts.get(phase) ?? 0) + 1);
+      if (job.status?.callback?.state === "Pending") callbacks++;
       if (!isWaiting(job)) continue;
       const { namespace, creationTimestamp } = job.metadata;
       const labels = { account: accountOf(job) ?? "", namespace };
       waiting.push({ labels, seconds: secondsBetween(creationTimestamp, now) });
     }
-    return { kind, counts };
+    return { kind, counts, callbacks };
   });
   return { phases, waiting };
 }
@@ -99,6 +121,12 @@ function registerCounts(registry: Registry, read: () => Reading): void {
     labelNames: ["kind", "phase"],
     read: () =>
       read().phases.flatMap(({ kind, counts }) => jobPhases.map((phase) => [{ kind, phase }, counts.get(phase) ?? 0])),
+  });
+  addGauge(registry, {
+    name: "mooring_callbacks_pending",
+    help: "Jobs that have ended and whose callback is not delivered yet, by kind",
+    labelNames: ["kind"],
+    read: () => read().phases.map(({ kind, callbacks }) => [{ kind }, callbacks]),
   });
   const labelNames = ["account", "namespace"] as const;
   addGauge(registry, {

@@ -1,4 +1,4 @@
-import type { JobResult } from "../../api/v1alpha1/job.ts";
+import type { Consumption, JobResult } from "../../api/v1alpha1/job.ts";
 import type { BoundAccount, Submission } from "../../api/v1alpha1/meta.ts";
 import type { TaskResult } from "../../provider/tasks/task-result.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
@@ -42,9 +42,8 @@ export function stateOf(status: JobStatus | undefined, record: OpenSubmission | 
 }
 
 /**
- * The request that the status shows, or must have shown, without an outcome, and that another process sent. That process has ended: the
- * one that holds the lease serves the account. What `identity`, this process, sends is in `RunningRequests`; what the status shows of it
- * besides was not sent.
+ * The request that the status shows, or must have shown, without an outcome, and that another process sent. What `identity`, this
+ * process, sends is in `RunningRequests`; what the status shows of it besides was not sent.
  */
 export function openRecordOf(job: Job, identity: string): OpenSubmission | undefined {
   const { metadata, status } = job;
@@ -91,22 +90,29 @@ export type Observations = {
   // Before a request
   Suspended: object;
   PastDeadline: End;
-  /** The account or the store is not ready. */
-  Blocked: Block;
+  /** The account or the store is not ready. `reuseKey`: of the request that another job has sent. */
+  Blocked: Block & { reuseKey?: string };
   /** Something that the job refers to is missing or may not be read. A change of `references` wakes the job. */
   MissingReference: Cause & { references: readonly Reference[] };
-  /** SpendingAdmission makes the job wait and wakes it when it has a slot. `brief`: too short to be shown. */
-  NotAdmitted: Block & { brief: boolean };
+  /**
+   * SpendingAdmission makes the job wait and wakes it when it has a slot. `brief`: too short to be shown. `consumption`: what the request
+   * asks for, when it was prepared.
+   */
+  NotAdmitted: Block & { brief: boolean; consumption?: Consumption };
   /** The pause after a failed task, or after an unknown submission under Resubmit. The status shows it. */
   TooSoon: { until: number };
   /** The backoff after a request or a copy that failed. The status shows the error. */
   BackingOff: { until: number };
   InvalidSpec: End;
   Clear: { request: PaidRequest; attempt: number };
+  /** The store has the results of the same request. */
+  Reused: Required<Pick<JobStatus, "reused" | "reuseKey">> & { results: JobResult[] };
 
   // The outcome of a request
   /** No response yet. `sent`: the first byte left; before that the request waits for the account's rate limit. */
   UnderWay: { sent: boolean; opens?: boolean; since: number; firstAudioMs?: number | undefined };
+  /** Another process waits for the response. */
+  UnderWayElsewhere: object;
   Accepted: Submitted & { taskID: string };
   /** Surely without effect. It is sent again at `until`. `record`: if the status shows it. */
   NotTaken: Block & { record: OpenSubmission | undefined; until: number };
@@ -169,9 +175,11 @@ export type ObservationsIn = {
     | "TooSoon"
     | "BackingOff"
     | "InvalidSpec"
+    | "Reused"
     | "Clear";
   Sending:
     | "UnderWay"
+    | "UnderWayElsewhere"
     | "Accepted"
     | "Results"
     | "ResultsToStore"
@@ -215,9 +223,9 @@ export const SHOW_SENDING_AFTER_MS = 1_500;
 export function observeDelivery(
   results: JobResult[],
   spec: JobSpec,
-  from: { result?: TaskResult | undefined; submitted?: Submitted },
+  { unrecorded = false, ...from }: { result?: TaskResult | undefined; submitted?: Submitted; unrecorded?: boolean },
 ): Observation<"Results" | "ResultsToStore"> {
-  const stored = spec.output === undefined || results.every(({ artifact }) => artifact !== undefined);
+  const stored = spec.output === undefined || (!unrecorded && results.every(({ artifact }) => artifact !== undefined));
   return { kind: stored ? "Results" : "ResultsToStore", results, ...from };
 }
 

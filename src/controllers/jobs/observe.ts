@@ -20,7 +20,8 @@ import {
   storeOf,
 } from "./observations.ts";
 import { observeTracking } from "./polls.ts";
-import { checkJob, isInLine, prepare } from "./prepare.ts";
+import { checkCost, checkJob, isInLine, prepare } from "./prepare.ts";
+import { observeReuse, reuseKeyOf } from "./reuse.ts";
 import type { RunningRequests } from "./running.ts";
 import { heldAccount, mismatchOf } from "./tasks.ts";
 import { type Accepted, type Job, type JobSpec, type RequestOutcome, workOf } from "./types.ts";
@@ -83,9 +84,16 @@ async function observeWaiting<T extends Job>(
   if (queued !== undefined) return { observation: queued };
   const prepared = await prepare(context, account);
   if (prepared.kind !== "Prepared") return { observation: prepared };
-  const { request } = prepared;
+  const reuseKey = reuseKeyOf(job, prepared.request, account, store?.store);
+  const request = { ...prepared.request, reuseKey };
+  const reused =
+    reuseKey === undefined || store === undefined ? undefined : await observeReuse(context, store.store, reuseKey);
+  if (reused !== undefined) return reused;
+  const { consumption } = request;
+  const costly = await checkCost(context, account, consumption.quantity);
+  if (costly !== undefined) return blocked(costly);
   const waiting = requestSlot(context, account);
-  if (waiting !== undefined) return { observation: waiting };
+  if (waiting !== undefined) return { observation: { ...waiting, consumption } };
   const body = { account: account.key, characters: JSON.stringify(request.body).length };
   if (!deps.running.fits(job.metadata.uid, body, () => deps.wake(job))) {
     const message = "The request waits for the memory that the requests of other jobs use";
@@ -128,7 +136,7 @@ function heldBack(context: JobContext): ObservationIn<"Waiting"> | undefined {
 type SendingContext = JobContext & {
   deps: {
     running: Pick<RunningRequests, "find" | "backoffUntil">;
-    shared: Pick<ControllerDeps, "assertLeading">;
+    shared: Pick<ControllerDeps, "hasSenderEnded">;
   };
 };
 
@@ -142,11 +150,10 @@ export function observeSending(
     if (isObsolete(request.answer, job)) return { kind: "Withdrawn", record: undefined, until: now };
     return observeAnswer(request.answer, context, deps.running.backoffUntil(job.metadata.uid));
   }
-  // Who holds the lease knows that the sender of a record has ended. One that has lost it writes the outcome of its own request, and
-  // judges no other: the process that leads by now does.
-  deps.shared.assertLeading();
   if (request !== undefined) return { kind: "UnderWay", ...request };
   if (record === undefined) throw new Error("a request without a record and without a response");
+  // The process that sent it writes the outcome, whoever serves the account by now.
+  if (!deps.shared.hasSenderEnded(record.sender)) return { kind: "UnderWayElsewhere" };
   return observeUnknown({ record }, "the operator ended before it received the response", context);
 }
 
@@ -198,8 +205,9 @@ function observeAnswer(
 /** The service accepted the request. */
 export function observeAccepted(accepted: Accepted, submitted: Submitted, spec: JobSpec): ObservationIn<"Sending"> {
   if ("taskID" in accepted) return { kind: "Accepted", ...submitted, taskID: accepted.taskID };
-  const withAudio = { ...submitted, firstAudioMs: accepted.firstAudioMs };
-  if (accepted.results.length > 0) return observeDelivery(accepted.results, spec, { submitted: withAudio });
+  const { results, firstAudioMs, unrecorded = false } = accepted;
+  const withAudio = { ...submitted, firstAudioMs };
+  if (results.length > 0) return observeDelivery(results, spec, { submitted: withAudio, unrecorded });
   const message = "The request succeeded without any result and may have been charged: ask the service's support";
   return { kind: "NoResults", reason: "NoResult", message, submitted: withAudio };
 }

@@ -159,7 +159,7 @@ const LIMITS = { reason: 8192, word: 256 };
 const CONSTANT = /^[A-Z][A-Z0-9_]*$|^$/;
 
 /**
- * What a poll shows, without values of Secrets that the service quotes. `secrets` is read only for a text that can quote one.
+ * The result of a poll, without values of Secrets that the service quotes. `secrets` is read only for a text that can quote one.
  * When the values cannot be read any more, the text is left out.
  */
 export async function withoutSecrets(

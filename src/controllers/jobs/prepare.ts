@@ -2,18 +2,25 @@ import { specProblem } from "../../api/manifest/spec-problem.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
+import { formatYuan, type Money, parseYuan } from "../../base/money.ts";
 import { keyOf } from "../../kube/types.ts";
 import { isShortened } from "../../runtime/shortened.ts";
 import type { Wait } from "../../submission/account-line.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
+import { operationMeter } from "../billing/meters.ts";
+import { visibleCosts } from "../billing/object-cost.ts";
 import { createValueReader, StalledError } from "../references.ts";
-import { longestKeyOf } from "./copy-results.ts";
+import type { Cause } from "../verdict.ts";
 import type { JobDeps } from "./deps.ts";
 import type { Observation, ObserveContext } from "./observations.ts";
-import { InvalidJobError, type Job, type PaidRequest } from "./types.ts";
+import { longestKeyOf } from "./result-key.ts";
+import { type Block, InvalidJobError, type Job, type PaidRequest, paidOperation } from "./types.ts";
 
 type StoreInUse = Extract<ResolvedStore, { kind: "Usable" }> | undefined;
+/** Re-check interval for a job whose price is too high or unknown. */
+const PRICE_MS = 5 * 60_000;
+
 type Invalid = Observation<"InvalidSpec">;
 
 /** Checks what takes no request: the spec, and whether a result can be stored. Undefined: nothing is wrong. */
@@ -56,6 +63,34 @@ function wholeJob<T extends Job>({ adapter }: JobDeps<T>, job: T, read: T | unde
   const problem = specProblem(adapter.kind.resource, read.spec);
   if (problem !== undefined) throw new InvalidJobError(problem);
   return read;
+}
+
+/** Whether the next attempt may make the job cost more than `spec.maxCost`. Undefined: nothing is wrong. */
+export async function checkCost<T extends Job>(
+  { deps: { shared }, job }: ObserveContext<T>,
+  { key }: AccountHandle,
+  quantity: number,
+): Promise<Block | undefined> {
+  if (job.spec.maxCost === undefined) return undefined;
+  const attempt = (job.status?.attempts ?? 0) + 1;
+  const cost = shared.estimates.priceOf(key, operationMeter(paidOperation(job)), quantity * attempt);
+  const visible = await visibleCosts(shared, key, job.metadata.namespace);
+  const problem = costProblem(job, attempt, cost, visible.kind === "Shown");
+  return problem && { ...problem, stalled: true, againMs: PRICE_MS };
+}
+
+/** Why `spec.maxCost` holds an attempt with this cost (undefined: unknown). Undefined: it does not. `isShown`: whether amounts may be told. */
+export function costProblem(job: Job, attempt: number, cost: Money | undefined, isShown: boolean): Cause | undefined {
+  const { maxCost } = job.spec;
+  if (maxCost === undefined) return undefined;
+  if (cost === undefined) {
+    const message = `spec.maxCost needs the price of ${paidOperation(job)}, which no bill has shown yet: create a job without maxCost first`;
+    return { reason: "PriceUnknown", message };
+  }
+  if (cost <= parseYuan(maxCost)) return undefined;
+  const amount = isShown ? `about ${formatYuan(cost)} yuan` : "more";
+  const message = `Attempt ${attempt} would make the job cost ${amount}, spec.maxCost is ${maxCost}: create a job with a higher maxCost`;
+  return { reason: "CostTooHigh", message };
 }
 
 const LINE_REASONS: readonly Reason[] = [

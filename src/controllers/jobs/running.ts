@@ -12,14 +12,14 @@ export type RunningRequest = {
   /** The first byte has left. */
   sent: boolean;
   firstAudioMs?: number;
-  /** It waits until its artifact is open. */
+  /** The request waits until its artifact is open. */
   opens?: boolean;
   answer?: RequestOutcome;
 };
 
 /**
  * The paid requests under way, by the UID of their job. They run beside the reconciles, so that neither a long rate limit
- * nor a stream of 20 minutes keeps a worker from other jobs.
+ * nor a stream of 20 minutes occupies a worker.
  */
 export type RunningRequests = {
   find(uid: string): RunningRequest | undefined;
@@ -69,7 +69,7 @@ const LATE_WRITES_MS = 2_000;
 export function createRunningRequests({ clock, random, admission }: RunningRequestsOptions): RunningRequests {
   const requests = new Map<string, RunningRequest>();
   const backoffs = createBackoffs(clock, { ...BACKOFF, random });
-  /** Requests without an answer. Each has a signal of its own: what listens to it goes with the request. */
+  /** Requests without a response. Each has a signal of its own, whose listeners end with the request. */
   const unanswered = new Map<RunningRequest, { ending: AbortController; ended: Promise<void> }>();
   const onEmpty = new Set<() => void>();
   const bodies = createBodyMemory();
@@ -123,7 +123,7 @@ export function createRunningRequests({ clock, random, admission }: RunningReque
       draining = true;
       admission.stop();
       if (requests.size === 0) return;
-      // A request that waits for its turn would be sent during the stop, or hold it up until the deadline.
+      // A waiting request would be sent during the stop, or delay it until the deadline.
       for (const [{ sent }, { ending }] of unanswered) if (!sent) ending.abort(stopping());
       const answered = Promise.all([...unanswered.values()].map(({ ended }) => ended));
       await new Promise<void>((resolve) => {
@@ -157,7 +157,7 @@ export type Body = { account: AccountKey; characters: number };
 /** The memory for the bodies of paid requests, of all accounts together. */
 export function createBodyMemory() {
   const memory = createSemaphore({ capacity: CAPACITY, perGroup: PER_ACCOUNT });
-  /** What gives the memory of a body back, by UID. */
+  /** Releases the memory of a body, by UID. */
   const held = new Map<string, () => void>();
   /** By UID, in the order in which they asked. */
   const waiting = new Map<string, () => void>();

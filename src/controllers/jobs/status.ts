@@ -142,7 +142,9 @@ function conditionsOf(job: Job, status: JobStatus, outcome: JobOutcome): Conditi
       ];
     case "Succeeded": {
       const stored = allStored(outcome.results);
-      const message = `${count(outcome.results)}${omission(outcome.result)}; ${stored ? `stored at ${outcome.results[0]?.artifact?.uri}` : availability(status)}`;
+      const place = stored ? `stored at ${outcome.results[0]?.artifact?.uri}` : availability(status);
+      const origin = status.reused === undefined ? "" : `, made by ${status.reused.from} for the same request`;
+      const message = `${count(outcome.results)}${omission(outcome.result)}; ${place}${origin}`;
       return [
         { type: "Complete", status: "True", reason: "Completed", message },
         { type: "ResultsAvailable", status: "True", reason: stored ? "Stored" : "Available", message },
@@ -202,8 +204,8 @@ function suspended(job: Job, outcome: JobOutcome): ConditionUpdate[] {
 }
 
 /**
- * `status.timeline` after a reconcile: an entry is added when the phase or the attempt changes. Pure. The times never go back, also
- * when the clock of another leader is behind.
+ * `status.timeline` after a reconcile: an entry is added when the phase or the attempt changes. Pure. The times never go back, even
+ * when the clock of another process is behind.
  * @param previous the status before
  * @param status the status to write, with its conditions
  * @param suspended the job waits because of `spec.suspend`, whatever its last request shows

@@ -33,6 +33,8 @@ const RESUBMIT_BACKOFF = { baseMs: 1_000, capMs: 5 * 60_000, jitter: 0, random: 
 const LATE_POLL_MS = 2_000;
 /** Re-check interval for queued jobs, in case a wake-up is lost. The admission forgets a job after 150 s. */
 const TURN_MS = 60_000;
+/** Re-check interval for a request of another process, in case its end is not seen. */
+const SENDER_MS = 2_000;
 
 export function unchanged({ until }: Observation<"BackingOff">, { now }: JobContext): Step {
   return { againMs: Math.max(0, until - now) };
@@ -49,17 +51,22 @@ export function showSuspended(): Step {
   return { outcome: { phase: "Suspended" } };
 }
 
-export function showBlock({ kind: _, againMs, ...block }: Observation<"Blocked">): Step {
-  return { outcome: { phase: "Pending", ...block }, ...(againMs === undefined ? {} : { againMs }) };
+export function showBlock({ kind: _, againMs, reuseKey, ...block }: Observation<"Blocked">): Step {
+  return {
+    outcome: { phase: "Pending", ...block },
+    ...(againMs === undefined ? {} : { againMs }),
+    ...(reuseKey === undefined ? {} : { written: { reuseKey } }),
+  };
 }
 
 export function showMissingReference({ reason, message, references }: Observation<"MissingReference">): Step {
   return { outcome: { phase: "Pending", reason, message, stalled: true }, waitsFor: references };
 }
 
-export function showAdmission({ reason, message, stalled, brief }: Observation<"NotAdmitted">): Step {
+export function showAdmission({ reason, message, stalled, brief, consumption }: Observation<"NotAdmitted">): Step {
   if (brief) return { againMs: SHOW_SENDING_AFTER_MS };
-  return { outcome: { phase: "Pending", reason, message, stalled }, againMs: TURN_MS };
+  const written = consumption === undefined ? {} : { written: { consumption } };
+  return { outcome: { phase: "Pending", reason, message, stalled }, ...written, againMs: TURN_MS };
 }
 
 export function showPause({ until }: Observation<"TooSoon">, { job, now }: JobContext): Step {
@@ -76,14 +83,19 @@ export function send({ request, attempt }: Observation<"Clear">): Step {
 }
 
 /** What the status shows right before the first byte. */
-export function showRecord(record: SubmissionRecord, { consumption }: PaidRequest): Step {
+export function showRecord(record: SubmissionRecord, { consumption, reuseKey }: PaidRequest): Step {
   const { id, attempt, specHash, keyVersion, sender, time, account } = record;
   const submission = { id, attempt, specHash, state: "Intended", keyVersion, sender, time } as const;
   const message = `Attempt ${attempt} is about to be sent`;
   return {
     outcome: { phase: "Pending", reason: "Submitting", message, stalled: false },
-    written: { account, consumption, submission },
+    written: { account, consumption, submission, reuseKey },
   };
+}
+
+/** Nothing was sent, so nothing counts. */
+export function reuse({ results, reused, reuseKey }: Observation<"Reused">): Step {
+  return { outcome: { phase: "Succeeded", result: undefined, results }, written: { reused, reuseKey } };
 }
 
 // The outcome of a request
@@ -103,6 +115,10 @@ export function showSending({ sent, opens, since, firstAudioMs }: Observation<"U
     outcome: { phase: "Submitting" },
     ...(firstAudioMs === undefined ? {} : { written: { firstAudioMs } }),
   };
+}
+
+export function awaitSender(): Step {
+  return { againMs: SENDER_MS };
 }
 
 export function track({ taskID, ...submitted }: Observation<"Accepted">, { job, now }: JobContext): Step {

@@ -1,5 +1,6 @@
 import { ArtifactError } from "../../artifacts/errors.ts";
 import type { ArtifactStoreHandle, ArtifactWriter } from "../../artifacts/types.ts";
+import type { Clock } from "../../base/clock.ts";
 import { isConflict } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/types.ts";
 import { ServiceError } from "../../provider/errors.ts";
@@ -11,9 +12,11 @@ import { type AccountHandle, boundTo } from "../account/registry.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { concernsKey, isUnpaid, messageOf, RETRIED_STALLS, type Verdict, verdictOf } from "../verdict.ts";
 import { assertMaySubmit } from "../wanted.ts";
-import { keyOfResult } from "./copy-results.ts";
 import type { JobDeps } from "./deps.ts";
 import type { Observed } from "./observations.ts";
+import { recordResults } from "./request-records.ts";
+import { keyOfResult } from "./result-key.ts";
+import { allStored } from "./status.ts";
 import { type Step, showRecord } from "./steps.ts";
 import type { Transition } from "./transitions.ts";
 import {
@@ -72,9 +75,29 @@ export function startRequest<T extends Job>(
         signal,
       });
       if (answer.kind === "NotTaken") running.backOff(job.metadata.uid, answer.retryAfterMs);
-      return answer;
+      return target === undefined
+        ? answer
+        : await recorded(answer, { job, request, store: target, clock: shared.clock }, signal);
     },
   );
+}
+
+/** The record by which results that the response contained are reused. Without it, it is written as after a copy. */
+async function recorded(
+  answer: RequestOutcome,
+  { job, request, store, clock }: { job: Job; request: PaidRequest; store: ArtifactStoreHandle; clock: Clock },
+  signal: AbortSignal,
+): Promise<RequestOutcome> {
+  const { reuseKey: hash } = request;
+  if (hash === undefined || answer.kind !== "Accepted" || "taskID" in answer.accepted) return answer;
+  const { results } = answer.accepted;
+  if (!allStored(results)) return answer;
+  try {
+    await recordResults(store, job, { hash, results, now: clock.now() }, signal);
+    return answer;
+  } catch {
+    return { ...answer, accepted: { ...answer.accepted, unrecorded: true } };
+  }
 }
 
 /** The writers of all accounts share a pool of memory. A request that waits for it does not wait for its account's rate limit. */

@@ -55,7 +55,7 @@ export function createTaskFollower(shared: Pick<ControllerDeps, "accounts" | "ad
   };
 }
 
-/** The account that the task was submitted with, whatever `spec.accountRef` means by now: another account does not know the task. */
+/** The account that the task was submitted with, even if `spec.accountRef` means another one now: another account does not know the task. */
 export async function accountOfTask({ accounts }: Pick<ControllerDeps, "accounts">, job: Job): Promise<Resolved> {
   return accounts.resolve(accountOfResources(job), job.metadata.namespace);
 }
@@ -110,7 +110,7 @@ export function isPastDeadline({ status }: Job): boolean {
   return getCondition(status?.conditions, "Failed")?.reason === "DeadlineExceeded";
 }
 
-/** The reasons of a job whose polls fail, or show nothing to go on with. */
+/** The reasons of a job whose polls fail, or show nothing useful. */
 const FAILING: readonly (Reason | string)[] = [
   "TaskNotFound",
   "PollsFailing",
@@ -148,7 +148,7 @@ export function jobResults(
   });
 }
 
-/** An address that nobody may follow is named, but is no URL. */
+/** A result with a forbidden address has `address` and no URL. */
 export function judged({ url, ...result }: JobResult, guard: AddressGuard | undefined): JobResult {
   if (url === undefined) return result;
   return isLinkable(url, guard) ? { ...result, url } : { ...result, address: url };

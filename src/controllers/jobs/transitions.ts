@@ -69,10 +69,12 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
     TooSoon: { step: steps.showPause, next: "Waiting" },
     BackingOff: { step: steps.unchanged, next: "Waiting" },
     InvalidSpec: { ...fails, releasesSlot: "Uncharged" },
+    Reused: { step: steps.reuse, next: "Succeeded", releasesSlot: "Uncharged", cleared: WAITS },
     Clear: { step: steps.send, next: "Sending", asksForSlot: true, awaitsResponse: true },
   },
   Sending: {
     UnderWay: { step: steps.showSending, next: "Sending", awaitsResponse: true },
+    UnderWayElsewhere: { step: steps.awaitSender, next: "Sending", awaitsResponse: true },
     Accepted: {
       step: steps.track,
       next: "Tracking",

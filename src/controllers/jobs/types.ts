@@ -1,3 +1,4 @@
+import type { LookupFunction } from "node:net";
 import { cut } from "../../api/v1alpha1/conditions.ts";
 import type { Consumption, JobResult } from "../../api/v1alpha1/job.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
@@ -5,6 +6,7 @@ import type { SpeechJob, SpeechJobSpec, SpeechJobStatus } from "../../api/v1alph
 import type { VideoJob, VideoJobSpec, VideoJobStatus } from "../../api/v1alpha1/video-job.ts";
 import type { ArtifactWriter } from "../../artifacts/types.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { SendWebhook, WebhookOutcome } from "../../base/webhook.ts";
 import type { SendOptions } from "../../provider/call-options.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { AccountSession } from "../../provider/types.ts";
@@ -47,12 +49,18 @@ export type JobSpec = Pick<
   | "onSubmissionUnknown"
   | "ttlSecondsAfterFinished"
   | "output"
+  | "reuse"
   | "managedBy"
+  | "maxCost"
+  | "callback"
 >;
 export type JobStatus = Omit<VideoJobStatus, "model"> & Pick<SpeechJobStatus, "firstAudioMs">;
 
-/** The response to a paid request: a task to follow, or the results. An empty list: the request succeeded without any result. */
-export type Accepted = { taskID: string } | { results: JobResult[]; firstAudioMs?: number };
+/**
+ * The response to a paid request: a task to follow, or the results. An empty list: the request succeeded without any result.
+ * `unrecorded`: they are stored, and the record by which they are reused is not.
+ */
+export type Accepted = { taskID: string } | { results: JobResult[]; firstAudioMs?: number; unrecorded?: boolean };
 
 /** The service accepted the request, and a part of its results is stored. */
 export class PartlyStoredError extends AcceptedError {
@@ -94,6 +102,8 @@ export type PaidRequest = {
   consumption: Consumption;
   /** The parameters. The status stores their hash only. */
   body: unknown;
+  /** Hash of the request, if its results are reused. */
+  reuseKey?: string | undefined;
   /**
    * @throws ServiceError `delivery` has the outcome. After `options.beforeSend` has resolved, any other error means that the
    * outcome is unknown
@@ -182,6 +192,8 @@ export type Copies = {
   forget(uid: string, failed: boolean): void;
   /** ms since the epoch. */
   backoffUntil(uid: string): number | undefined;
+  /** Another process copies the results, or will. */
+  abandon(uid: string): void;
   /** Aborts all copies. Each continues where it was after the next start. */
   stop(): Promise<void>;
 };
@@ -196,8 +208,26 @@ export type TaskFollower = {
   forget(job: Job): void;
 };
 
+/** Callbacks that are being sent. They run beside the reconciles; a stop ends them, and the next process sends them again. */
+export type Callbacks = {
+  /** `outcome`: undefined while it is under way. */
+  find(uid: string): { outcome?: WebhookOutcome } | undefined;
+  /** `wake` is called when it has ended. `run` never rejects, unless the signal aborts. */
+  begin(job: Job, wake: () => void, run: (signal: AbortSignal) => Promise<WebhookOutcome>): void;
+  /** The outcome is in the status. */
+  forget(uid: string): void;
+  /** Forgets the callbacks of jobs that had this key of a kind and another UID. */
+  forgetFormer(key: string, uid: string | undefined): void;
+  send: SendWebhook;
+  /** Judges the addresses of receivers: without an account, and of Services of the job's namespace. */
+  lookups: { public: LookupFunction; service: LookupFunction };
+  stop(): Promise<void>;
+};
+
 /** Counts and times over all jobs (metrics.ts). */
 export type JobMetrics = {
+  /** An attempt of a callback has ended. */
+  called(kind: string, job: Job, outcome: WebhookOutcome["kind"]): void;
   /** A status was written after that of `job`. */
   moved(kind: string, job: Job, status: JobStatus | undefined): void;
 };

@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../base/clock.ts";
+import { isSameJSON } from "../../base/same-json.ts";
 import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
 
 /** Stands for one API key, compared by identity: what one key shows proves nothing about what another key can see. */
@@ -175,7 +175,7 @@ function createNamedRecords() {
       if (previous === record) return false;
       records.set(record.id, record); // also when equal: the list returns this object until the endpoint changes
       weight += weightOf(record) - (previous === undefined ? 0 : weightOf(previous));
-      if (previous !== undefined && isDeepStrictEqual(previous, record)) return false;
+      if (previous !== undefined && isSameJSON(previous, record)) return false;
       if (previous !== undefined && previous.appName !== record.appName) unname(previous.appName, record.id);
       if (record.appName !== "") name(record);
       return true;

@@ -225,7 +225,7 @@ export function fromEarlier(value: unknown, sanitize: Sanitizer = plainText): En
   };
 }
 
-/** `{port: "8080"}` in the list, `{port: 8080}` in the detail, and a bare number for good measure. */
+/** `{port: "8080"}` in the list, `{port: 8080}` in the detail, and a bare number. */
 const earlierPort = (value: unknown) => toNumber(isRecord(value) ? value["port"] : value);
 
 /**

@@ -147,7 +147,7 @@ async function readOne(
   }
 }
 
-/** The endpoint was just read: when the other generation does not know it, the service contradicts itself. */
+/** For an endpoint that was just read: if the other generation does not know it, the service contradicts itself. */
 async function readDetails(client: ServiceClient, id: string, signal: AbortSignal): Promise<EndpointRecord> {
   try {
     return await client.getEndpointEarlier({ id }, { signal });

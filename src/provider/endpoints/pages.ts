@@ -20,9 +20,9 @@ export type EndpointPagesOptions = {
   expected?: number;
 };
 
-/** What a whole list may take: a service whose pages never end must not fill the memory. */
+/** Limits of a whole list: a service whose pages never end must not fill the memory. */
 const LIST = { pages: 2_000, records: 50_000, weight: 32 * 1024 * 1024 };
-/** What each expected endpoint adds to that. Its object takes memory too, so the limit stays in proportion. */
+/** What each expected endpoint adds to these limits. */
 export const EXPECTED = { pages: 2, records: 2, weight: 4 * 1024 };
 
 /** A record of a page, and when the page was requested (monotonic ms). */

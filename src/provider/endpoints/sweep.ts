@@ -9,7 +9,7 @@ import type { EndpointRecord } from "./endpoint-record.ts";
 import { EXPECTED, endpointPages, type Generation, incomplete } from "./pages.ts";
 import { type AccountRecords, createRecordBudget } from "./record-budget.ts";
 
-/** The observer with what its owner does to it. */
+/** The observer for its owner. */
 export type EndpointSweep = EndpointObserver & {
   /** The API key changed: begins a session. Absence that another key showed does not count any more. */
   keyChanged(): void;
@@ -53,12 +53,12 @@ export type EndpointSweepOptions = {
   onError: (error: unknown) => void;
 };
 
-/** A first list that takes longer keeps no reconcile waiting: a reconcile that waits occupies a worker. */
+/** Longest wait of a reconcile for the first list: a waiting reconcile occupies a worker. */
 const FIRST_LIST_MS = 10_000;
 const NO_ROOM =
   "the endpoints of all accounts take the memory that the operator has for them, and this account has more than an equal part";
 const RETRY_MS = 10_000;
-/** A service that answers with what is no list is asked less and less often: each answer costs memory and time. */
+/** Pauses after unreadable lists grow: each response costs memory and time. */
 const MAX_RETRY_MS = 10 * 60_000;
 const IDLE_MS = 1_000;
 
@@ -66,7 +66,7 @@ function isUnreadable(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.kind === "UnreadableResponse";
 }
 
-/** An open circuit breaker is the consequence of unreadable lists. Any other error shows that the service does something else. */
+/** An open circuit breaker is the consequence of unreadable lists. Any other error ends the series. */
 function unreadableAfter(before: { error: ServiceError; times: number } | undefined, error: unknown) {
   if (!(error instanceof ServiceError)) return undefined;
   if (error.kind === "BreakerOpen" && before !== undefined) return { ...before, times: before.times + 1 };
@@ -79,7 +79,10 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   const { clock, log } = options;
   const { all, size, weight, beginList, ...observed } = createEndpointIndex(clock);
   const share = (options.records ?? createRecordBudget().open()).share();
+  /** Who waits for a list that begins from now on. */
   let waiters = new Set<SweepWaiter>();
+  /** Who waits for any complete list. */
+  const firsts = new Set<SweepWaiter>();
   let completed = 0;
   let started = false;
   /** Aborts when the first list since the start has ended, complete or not. */
@@ -104,7 +107,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
   async function readList(signal: AbortSignal): Promise<boolean> {
     const session = observed.session();
     const listing = beginList();
-    // Whoever counts them passes over all objects of the account: once for a list, and once more before it is given up.
+    // Counting iterates over all objects of the account: once for a list, and once more before it is given up.
     let expected = options.expected();
     try {
       const pages = endpointPages({ ...options, known: observed.get, expected }, signal);
@@ -136,20 +139,25 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     dueInMs() {
       const now = clock.monotonic();
       if (retryAt > now) return retryAt - now;
-      if (waiters.size > 0) return 0;
+      if (waiters.size + firsts.size > 0) return 0;
       return options.wanted() ? sweepAt - now : IDLE_MS;
     },
     async poll(signal) {
       const group = waiters;
       waiters = new Set();
+      const ended = () => {
+        const all = [...group, ...firsts];
+        firsts.clear();
+        return all;
+      };
       try {
         await sweepOnce(signal);
-        for (const { resolve } of group) resolve();
+        for (const { resolve } of ended()) resolve();
         sweepAt = clock.monotonic() + options.intervalMs;
         unreadable = undefined;
         firstAttempt.abort();
       } catch (error) {
-        for (const { reject } of group) reject(signal.aborted ? signal.reason : error);
+        for (const { reject } of ended()) reject(signal.aborted ? signal.reason : error);
         if (signal.aborted) return;
         firstAttempt.abort();
         log.warn({ reason: String(error) }, "endpoints could not be listed");
@@ -161,15 +169,16 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     },
   });
 
-  async function next(signal: AbortSignal): Promise<void> {
+  async function waitIn(line: () => Set<SweepWaiter>, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     loop.signal.throwIfAborted();
     // A reconcile that waits occupies a worker, which objects of other accounts need.
     if (unreadable !== undefined && unreadable.times > 1 && retryAt > clock.monotonic()) throw unreadable.error;
     await inLine<void>(signal, (resolve, reject) => {
       const waiter = { resolve, reject };
-      waiters.add(waiter);
-      return () => waiters.delete(waiter);
+      const joined = line().add(waiter);
+      loop.wake();
+      return () => joined.delete(waiter);
     });
   }
 
@@ -178,20 +187,20 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     failure: () => unreadable?.error.message,
     total: size,
     list: () => (completed > 0 ? all() : undefined),
-    first: async (signal) => (completed > 0 ? undefined : next(signal)),
+    first: async (signal) => (completed > 0 ? undefined : waitIn(() => firsts, signal)),
     async firstEnded(signal) {
       if (!started || firstAttempt.signal.aborted || !options.wanted()) return;
       await delay(clock, FIRST_LIST_MS, AbortSignal.any([signal, firstAttempt.signal, loop.signal]));
       signal.throwIfAborted();
     },
-    next,
+    next: (signal) => waitIn(() => waiters, signal),
     start() {
       started = true;
       loop.start();
     },
     async stop() {
       const stopped = loop.stop();
-      for (const { reject } of waiters) reject(loop.signal.reason);
+      for (const { reject } of [...waiters, ...firsts]) reject(loop.signal.reason);
       await stopped;
     },
   };

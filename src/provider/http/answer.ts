@@ -26,13 +26,13 @@ export type Answer = {
   unreadable(why: string): ServiceError;
 };
 
-/** What a body is read by. */
+/** How a body is read. */
 export type AnswerRules<A, R> = {
   /** The list of a page. Its records are read in turns of the event loop. */
   page?: PageRecords<R>;
-  /** Reads the whole body, or what a page has besides its list. Default: any body will do. @throws UnusableError */
+  /** Reads the whole body, or what a page has besides its list. Default: any body is accepted. @throws UnusableError */
   answer?(value: unknown, records: R[]): A;
-  /** Whether the answer carries nothing that was asked for. Such an answer is no success when it reports an error. */
+  /** Whether the response has nothing that was requested. Such a response is no success when it reports an error. */
   isEmpty?(answer: NoInfer<A>): boolean;
 };
 
@@ -40,8 +40,8 @@ export type AnswerRules<A, R> = {
 type FailureDetails = { value?: unknown; tooLarge?: boolean };
 
 /**
- * Reads the body of a 2xx. Without a schema any body will do that does not report an error. With one, an answer that carries
- * what was asked for is a success whatever else it says: a task that runs must not be lost.
+ * Reads the body of a 2xx. Without a schema, any body without an error is accepted. With one, a response with
+ * the requested value is a success, whatever else it says: a task that runs must not be lost.
  */
 export function readerOf(operation: Operation, status: number, sanitize: Sanitizer, clock: Clock) {
   // No cause: a parser's error quotes its input, and the response may quote the key.
@@ -56,7 +56,7 @@ export function readerOf(operation: Operation, status: number, sanitize: Sanitiz
       tooLarge,
     });
   const unreadable = (why: string, details: FailureDetails = {}) => failure("Accepted", why, details);
-  /** Whether a create took effect is found by its app name. */
+  /** The app name shows whether a create took effect. */
   const reported = (value: unknown) => {
     const body = reportedErrorOf(value);
     if (body === undefined) return undefined;

@@ -1,8 +1,10 @@
 import type { HttpAnswer } from "../../base/exchange.ts";
 import { ServiceError } from "../errors.ts";
 import { OPERATIONS, type Operation } from "../operations.ts";
-import type { Reserve } from "../response-memory.ts";
+import { type Reserve, SMALL_BODY_BYTES } from "../response-memory.ts";
 import type { Guard } from "./exchange-guard.ts";
+
+const NOTHING_HELD = () => {};
 
 /** Reads a body into memory that is reserved for it. The time of the service does not run while the body waits for memory. */
 export async function readBody(
@@ -15,6 +17,9 @@ export async function readBody(
   const { signal } = guard.state.controller;
   const length = /^\d+$/.test(String(headers["content-length"])) ? Number(headers["content-length"]) : undefined;
   if (length !== undefined && length > limit) throw tooLarge(operation, limit);
+  const whole = (length ?? 0) <= SMALL_BODY_BYTES ? body.whole?.() : undefined;
+  // The connection holds no more of a body that nobody reads: it is small.
+  if (whole !== undefined) return { body: whole, release: NOTHING_HELD };
   const ours = async <T>(wait: Promise<T>): Promise<T> => {
     guard.rest();
     const value = await wait;

@@ -4,7 +4,7 @@ import { mayHaveTakenEffect, ServiceError, type ServiceErrorKind } from "../erro
 import { OPERATIONS, type Operation } from "../operations.ts";
 
 /**
- * Spares a failing operation calls that would fail too. Failures in a row open its circuit (`OPENS_AFTER`). Then calls fail at
+ * Stops calls of an operation that keeps failing. Failures in a row open its circuit (`OPENS_AFTER`). Then calls fail at
  * once, nothing is sent, and after a pause (jittered, doubled each time) one call at a time tries whether it works again.
  * The same holds for an operation that the service does not allow or does not know. Other operations go on: the service may well serve speech
  * while its endpoints fail. While the account is held, calls that waited for their turn are not sent either. While another
@@ -14,7 +14,7 @@ export type Breaker = {
   /** @throws ServiceError `BreakerOpen`, `Forbidden` or `WrongPath`, delivery NotSent, `retryAfterMs` until the next try */
   check(operation: Operation): void;
   /**
-   * The same, for a call that is sent next: takes the one try. Its end has to be told by `ended`.
+   * The same, for a call that is sent next: takes the one try. Call `ended` at its end.
    * @throws ServiceError as `check`; `Aborted`, delivery NotSent, while another process may serve the account
    */
   enter(operation: Operation): void;
@@ -56,10 +56,10 @@ const FAILURES: readonly ServiceErrorKind[] = [
   "ConnectionLost",
   "UnreadableResponse",
 ];
-/** Kinds that say nothing about the service: the call was given up, or could not be made. */
+/** Kinds that say nothing about the service: the call was aborted, or could not be made. */
 const SILENT: readonly ServiceErrorKind[] = ["Aborted", "BreakerOpen", "Misconfigured"];
 
-/** What the breaker says for the service while the circuit is open. */
+/** The error of a call while the circuit is open. */
 const UNAVAILABLE: { readonly [kind in ServiceErrorKind]?: string } = {
   Forbidden: "the service does not allow this operation",
   WrongPath: "the service does not know the path of this operation",
@@ -83,7 +83,7 @@ export type BreakerOptions = {
   held?: (operation: Operation) => string | undefined;
   /** Throws while another process may serve the account. Default: there is no other one. */
   assertServing?: () => void;
-  /** Never stopped: whoever calls it paces itself, to find out whether the rest may go again. */
+  /** Never stopped: its caller paces itself, to find out whether other calls may be sent again. */
   probe?: Operation;
 };
 
@@ -115,7 +115,7 @@ function longestPauseMs(broken: readonly (typeof RULES)[Rule][], { operation, ki
   return observing ? Math.min(OBSERVING_MAX_PAUSE_MS, allowedMs) : allowedMs;
 }
 
-/** What this breaker refused itself says nothing about the service. */
+/** A refusal by the breaker says nothing about the service. */
 const isSilent = ({ kind, delivery }: ServiceError): boolean =>
   SILENT.includes(kind) || (UNAVAILABLE[kind] !== undefined && delivery === "NotSent");
 

@@ -22,7 +22,7 @@ const BY_REASON: readonly [RegExp, ServiceErrorKind][] = [
   [/^UNAUTH|API_?KEY|ACCESS_?TOKEN|INVALID_TOKEN|TOKEN_EXPIRED|AUTHENTICATION/, "Unauthorized"],
 ];
 
-/** The same, told by the words of a message where the reason says nothing. Not used where the service itself failed. */
+/** The same by the words of a message, if the reason says nothing. Not used when the service itself failed. */
 const BY_WORDS: readonly [RegExp, ServiceErrorKind][] = [
   [/real[- ]?name|(enterprise|identity)( identity)? (verif|authenti|certif)|实名|企业认证/i, "NotEntitled"],
   [
@@ -36,7 +36,7 @@ const BY_WORDS: readonly [RegExp, ServiceErrorKind][] = [
 const ABOUT_ACCESS = /key|token|auth|permission|forbidden|access|denied|credential|^$/i;
 const PAGE = /^\s*(<!doctype|<html|<\?xml|<head|<body)/i;
 
-/** Turns an answer outside 2xx into the error that says what it means, by reason first and by status second. */
+/** The error for a response outside 2xx: by reason first, by status second. */
 export function refusal(operation: Operation, answer: RefusedAnswer, sanitize: Sanitizer, now: number): ServiceError {
   const { status } = answer;
   const body = errorBodyOf(jsonIn(answer.body));
@@ -71,9 +71,9 @@ export function refusal(operation: Operation, answer: RefusedAnswer, sanitize: S
 const PROOFS: Readonly<Record<number, "OwnFormat" | "AnyBody">> = {
   400: "OwnFormat", // the service checks parameters before it starts the work
   401: "AnyBody", // RFC 9110: the request has not been applied, for lack of credentials
-  402: "OwnFormat", // nothing is sold without payment
+  402: "OwnFormat", // the service sells nothing without payment
   403: "OwnFormat", // permissions are checked before the work; a firewall's page may follow it
-  404: "OwnFormat", // there is nothing that the request can act on
+  404: "OwnFormat", // the object of the request does not exist
   405: "OwnFormat", // no operation takes the method at this path
   409: "OwnFormat", // the request conflicts with the present state and is not applied
   410: "OwnFormat", // what the request acts on is gone
@@ -83,7 +83,7 @@ const PROOFS: Readonly<Record<number, "OwnFormat" | "AnyBody">> = {
   429: "AnyBody", // a rate limiter, also a gateway's, answers instead of passing the request on
 };
 
-/** What an answer outside 2xx says of the request's effect. `ownFormat`: its body is a JSON object. */
+/** The delivery that a response outside 2xx proves. `ownFormat`: its body is a JSON object. */
 function deliveryOf(status: number, ownFormat: boolean): Delivery {
   const proof = PROOFS[status];
   return proof === "AnyBody" || (proof === "OwnFormat" && ownFormat) ? "Refused" : "Unknown";
@@ -94,7 +94,7 @@ function isServiceFailure(status: number): boolean {
   return status >= 500 || status === 408 || status === 499;
 }
 
-/** Whether the answer is the service's, so that its words decide its kind. What it proves is decided by `deliveryOf`. */
+/** Whether the service itself answered, so that its words decide the kind. `deliveryOf` decides what the response proves. */
 function isOwnAnswer(status: number, answer: RefusedAnswer, body: ServiceErrorBody | undefined): boolean {
   if (isServiceFailure(status)) return body !== undefined && isServicesOwn(body);
   if (status < 400) return false;
@@ -104,7 +104,7 @@ function isOwnAnswer(status: number, answer: RefusedAnswer, body: ServiceErrorBo
   return text === "";
 }
 
-/** A 403 tells nothing certain of the key, whatever its words: the account's probe decides. */
+/** A 403 does not prove that the key is refused: the account's probe decides. */
 function kindOf(operation: Operation, status: number, body: ServiceErrorBody | undefined): ServiceErrorKind {
   const byReason = kindByReason(body);
   const kind = byReason ?? kindByWords(status, body);
@@ -168,7 +168,7 @@ export function words(body: ServiceErrorBody): string {
 /** The longest pause that a service can ask for: a wrong header must not stop an operation for years. */
 const LONGEST_PAUSE_MS = 3_600_000;
 
-/** Retry-After in seconds or as an HTTP date, as milliseconds from now; undefined where it is absent or nonsense. */
+/** Retry-After in seconds or as an HTTP date, as milliseconds from now; undefined when it is absent or invalid. */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const value = header?.trim() ?? "";
   if (/^\d+(\.\d+)?$/.test(value)) return Math.min(LONGEST_PAUSE_MS, Math.ceil(Number(value) * 1000));

@@ -22,7 +22,7 @@ export function createPool(origin: string, options: ConnectionOptions): Dispatch
     connections: options.connections ?? CONNECTIONS,
     pipelining: 1,
     allowH2: false,
-    // The guard's timer rules; undici's own would cut long answers and quiet streams.
+    // Only the guard has a timer; undici's own would cut long responses and quiet streams.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: guardedConnector(options.connect),

@@ -4,9 +4,9 @@ import type { SendState } from "./transport-failure.ts";
 /** Ends an exchange that takes too long or whose caller has given up. */
 export type Guard = {
   state: SendState;
-  /** Starts the timer anew. */
+  /** Restarts the timer. */
   touch(): void;
-  /** Stops the timer while it is our turn, not the service's. */
+  /** Stops the timer while Mooring, not the service, delays the exchange. */
   rest(): void;
   /** Continues with the time that was left at `rest`. */
   resume(): void;

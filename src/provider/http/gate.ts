@@ -47,7 +47,7 @@ export type Pass = {
   isFresh(): boolean;
   /** Takes another token, first in line. It does not wait for a pause of the operation, which began after the call was let in. */
   renew(signal?: AbortSignal): Promise<void>;
-  /** Gives the connection back. Every call that was let in must leave. */
+  /** Releases the connection. Every call that was let in must call it. */
   leave(): void;
 };
 
@@ -57,11 +57,11 @@ export type GateOptions = {
   random: () => number;
   /** Calls per second of the whole account, default 10. */
   requestsPerSecond?: number;
-  /** Calls that may leave at once after a quiet time, default 20. */
+  /** Calls that may be sent at once after a quiet time, default 20. */
   burst?: number;
   /** Calls per minute of single operations, within the rate of the account. */
   requestsPerMinute?: { readonly [operation in Operation]?: number };
-  /** Start with an empty bucket: the former leader may just have used the rate. Default: start with a full one. */
+  /** Start with an empty bucket: the former server may just have used the rate. Default: start with a full one. */
   startsEmpty?: boolean;
 };
 
@@ -167,7 +167,7 @@ function createRate({ clock, requestsPerSecond = 10, burst = 20, ...options }: G
   };
 }
 
-/** The line of the account's calls. */
+/** The waiting calls of the account. */
 function createTurns(clock: Clock, account: Bucket, states: States) {
   const first = createFairQueue<Waiter>();
   const others = createLanedQueue<Waiter>(ROUTINE_EVERY, (_, { group }) => group);
@@ -175,22 +175,24 @@ function createTurns(clock: Clock, account: Bucket, states: States) {
   let asked = 0;
   let cancelWake = () => {};
 
-  /** Lets in whoever may go now. A connection that becomes free, or the next token, lets in the next one. */
+  function take(state: OperationState, kind: TurnKind, now: number): void {
+    takeToken(account, now);
+    if (state.own !== undefined) takeToken(state.own, now);
+    if (kind === "entering") state.connections.free -= 1;
+  }
+
+  /** Lets in calls. A connection that becomes free, or the next token, lets in the next one. */
   function pump(): void {
     cancelWake();
     cancelWake = () => {};
     const now = clock.monotonic();
-    const mayGo = ({ state, kind }: Waiter) =>
-      tokenAt(state, kind, now) <= now && (kind === "renewing" || state.connections.free > 0);
+    const mayGo = ({ state, kind }: Waiter) => hasPlace(state, kind, now);
     while (freeAt(account, now) <= now) {
       const waiter = (first.shift(mayGo) ?? others.shift(mayGo))?.value;
       if (waiter === undefined) break;
-      takeToken(account, now);
-      const { state, kind, go } = waiter;
-      if (state.own !== undefined) takeToken(state.own, now);
-      if (kind === "entering") state.connections.free -= 1;
-      state[kind] -= 1;
-      go();
+      take(waiter.state, waiter.kind, now);
+      waiter.state[waiter.kind] -= 1;
+      waiter.go();
     }
     if (waiting() === 0) return;
     const wakeAt = nextToken(states, freeAt(account, now), now);
@@ -198,9 +200,12 @@ function createTurns(clock: Clock, account: Bucket, states: States) {
   }
 
   /** Resolves when the call has a token, and one that enters has a connection. */
-  function turn(operation: Operation, kind: TurnKind, { signal, lane = "urgent", group = "" }: EnterOptions) {
-    return inLine<void>(signal, (enter) => {
-      const state = stateOf(states, operation);
+  async function turn(operation: Operation, kind: TurnKind, { signal, lane = "urgent", group = "" }: EnterOptions) {
+    const state = stateOf(states, operation);
+    const now = clock.monotonic();
+    signal?.throwIfAborted();
+    if (waiting() === 0 && freeAt(account, now) <= now && hasPlace(state, kind, now)) return take(state, kind, now);
+    await inLine<void>(signal, (enter) => {
       const key = String(asked++);
       const waiter: Waiter = { state, kind, group: `${operation} ${kind} ${group}`, go: enter };
       state[kind] += 1;
@@ -219,7 +224,7 @@ function createTurns(clock: Clock, account: Bucket, states: States) {
   return { turn, pump, waiting };
 }
 
-/** When the next call that waits for a token has one; infinite: who waits, waits for a connection. */
+/** When the next call that waits for a token has one; infinite: all waiting calls wait for a connection. */
 function nextToken(states: States, accountAt: number, now: number): number {
   let next = Number.POSITIVE_INFINITY;
   for (const state of states.values()) {
@@ -235,6 +240,11 @@ function stateOf(states: States, operation: Operation): OperationState {
   const state = states.get(operation);
   if (state === undefined) throw new Error(`unknown operation ${operation}`);
   return state;
+}
+
+/** Whether the operation lets the next call go, apart from the bucket of the account. */
+function hasPlace(state: OperationState, kind: TurnKind, now: number): boolean {
+  return tokenAt(state, kind, now) <= now && (kind === "renewing" || state.connections.free > 0);
 }
 
 /** Paid calls have connections of their own (transport.ts). */

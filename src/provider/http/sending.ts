@@ -10,7 +10,7 @@ export type CallOptions = SendOptions & Pick<EnterOptions, "lane">;
 /** A call that the gate has let in and whose commit is done. It must end. */
 export type Sending = {
   /**
-   * Runs `run`, which calls `beforeWrite` right before the first byte. Runs it again when a connection took so long that the token is
+   * Runs `run`, which calls `beforeWrite` right before the first byte. Runs it again when the connection took so long that the token is
    * too old: no byte has left then.
    */
   send<T>(run: (beforeWrite: () => void) => Promise<T>): Promise<T>;
@@ -94,7 +94,7 @@ class OldTokenError extends Error {
   override readonly name = "OldTokenError";
 }
 
-/** An error that is not the service's ends the call in the name of its caller. */
+/** An error of the caller, not of the service, ends the call. */
 function outcomeOf(operation: Operation, ended: unknown, isSent: boolean): number | ServiceError {
   if (typeof ended === "number" || ended instanceof ServiceError) return ended;
   return isSent ? left(operation) : aborted(operation, ended);
@@ -106,7 +106,7 @@ function eventOf(operation: Operation, durationMs: number, outcome: number | Ser
   return { operation, errorKind: kind, delivery, durationMs, ...(status === undefined ? {} : { status }) };
 }
 
-/** A call that was given up before its first byte. */
+/** A call that was aborted before its first byte. */
 function aborted(operation: Operation, cause: unknown): ServiceError {
   return new ServiceError({
     operation,

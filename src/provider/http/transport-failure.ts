@@ -10,7 +10,7 @@ export type SendState = {
   written: boolean;
   /** What `beforeWrite` threw: nothing was sent. */
   refusal?: { error: unknown };
-  /** Whether we ended it ourselves, and why. */
+  /** Why Mooring ended it; undefined: it did not. */
   ended: "Timeout" | "Aborted" | undefined;
   controller: AbortController;
   /** Status of the answer, once its head was read. */

@@ -209,7 +209,7 @@ async function* chunksOf(
   }
 }
 
-/** As much of a refusal as is needed to understand it. One that breaks off half-way still has its status. */
+/** Reads enough of a refusal to understand it. One that breaks off still has its status. */
 async function readRefusal(response: HttpAnswer): Promise<RefusedAnswer> {
   const chunks: Buffer[] = [];
   let size = 0;

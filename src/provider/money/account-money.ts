@@ -27,7 +27,7 @@ export function createAccountMoney(
   };
 }
 
-/** Between two looks at whose budgets are due. */
+/** Time between two checks whose budgets are due. */
 const IDLE_MS = 1_000;
 const PAUSE_MS = { Settling: 5_000, Waiting: 60_000, None: Number.POSITIVE_INFINITY };
 const RETRY_MS = 60_000;

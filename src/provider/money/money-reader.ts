@@ -5,7 +5,7 @@ import { createPollLoop } from "../../base/schedule.ts";
 /** When a read began. `at`: ms since the epoch. `monotonic`: ms of the monotonic clock. */
 export type ReadTime = { at: number; monotonic: number };
 
-/** Reads something of the account's money again and again. */
+/** Reads the bills or the budgets of an account at intervals. */
 export type MoneyReader<T> = {
   /** undefined until a read succeeds. A read that fails does not change it: see `lastRead`. */
   latest(): T | undefined;
@@ -18,9 +18,9 @@ export type MoneyReader<T> = {
 };
 
 export type MoneyReaderOptions<T> = {
-  /** As the log names it. */
+  /** Its name in the log. */
   what: string;
-  /** In how many ms the next read is due. `agoMs`: since the last one began. `failed`: whether it failed. */
+  /** Milliseconds until the next read. `agoMs`: since the last one began. `failed`: whether it failed. */
   dueInMs: (agoMs: number, failed: boolean) => number;
   read: (signal: AbortSignal) => Promise<T>;
   onRead?: (() => void) | undefined;

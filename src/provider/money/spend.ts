@@ -63,7 +63,7 @@ export type MoneySettings = {
   wanted: () => boolean;
   /** Whose key budgets are read; undefined: none are. */
   memberID: () => string | undefined;
-  /** How soon new bills tell something that paid work waits for. */
+  /** Why new bills are needed soon. */
   billsUrgency: () => Urgency;
   /** The same for key budgets. */
   budgetsUrgency: () => Urgency;

@@ -10,7 +10,7 @@ export type CategorySums = Sums & { category: string };
 export type DateSums = Sums & { date: string };
 export type KeySums = Sums & { keyID: string; keyName: string; keyMask: string };
 
-/** A running sum over any number of bills. Its tables have at most MOST_ROWS rows each, and one for what has no row of its own. */
+/** A running sum over any number of bills. Its tables have at most MOST_ROWS rows each, and one for everything else. */
 export type Tally = {
   add(bill: Bill): void;
   totals(): Sums;
@@ -24,7 +24,7 @@ export type Tally = {
   byDate(): DateSums[];
 };
 
-/** Most products, categories or keys that are told apart. */
+/** Most products, categories or keys with a row of their own. */
 const MOST_ROWS = 10_000;
 const OTHER = "(other)";
 

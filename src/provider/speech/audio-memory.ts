@@ -26,7 +26,7 @@ export function createAudioMemory() {
       let hash = newHash();
       let at = 0;
       return {
-        /** Takes the next bytes. Whether all that were taken equal the beginning of the audio; what goes beyond its end is not compared. */
+        /** Adds bytes. Returns whether all bytes so far equal the beginning of the audio; bytes beyond its end are not compared. */
         matches(audio: Uint8Array): boolean {
           for (let rest = audio; rest.length > 0 && at < size; ) {
             const piece = rest.subarray(0, Math.min(BLOCK_BYTES - (at % BLOCK_BYTES), size - at));

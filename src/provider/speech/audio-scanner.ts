@@ -26,7 +26,7 @@ export function createAudioScanner() {
 
   const inAudio = () => place === "Audio";
 
-  /** Looks at one byte outside of the audio. */
+  /** Scans one byte outside of the audio. */
   function step(byte: number): void {
     if (place === "Text") {
       if (escaped) escaped = false;

@@ -42,7 +42,7 @@ const SLOWEST = 0.01;
 
 /**
  * The largest audio that a request for short text can have, in bytes: from its text with its pauses, its speed and its
- * format. More than that is not the answer to the request, and would never end.
+ * format. A response with more is not the answer to the request.
  */
 export function maxAudioBytes({ text, voiceSetting, audioSetting }: SpeechRequest): number {
   const pauses = [...text.matchAll(/<#(\d+(?:\.\d+)?)#>/g)].reduce((sum, [, seconds]) => sum + Number(seconds), 0);

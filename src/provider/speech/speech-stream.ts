@@ -86,7 +86,7 @@ function createAudioSoFar(fail: Fail) {
       if (!isHex) note(NOT_HEX);
       yield* pass(bytes);
     },
-    /** Goes on with the decoder of a line whose audio was compared. */
+    /** Continues with the decoder of a line whose audio was compared. */
     decodeWith(decoder: typeof hex): void {
       hex = decoder;
     },

@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../base/clock.ts";
 import { createFairQueue } from "../../base/fair-queue.ts";
+import { isSameJSON } from "../../base/same-json.ts";
 import { createSchedule } from "../../base/schedule.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
@@ -44,16 +44,16 @@ type TaskGroup = { name: string; pace: PollStretch; tasks: number };
 
 /** `since`: ms since the epoch. `from`: the same, monotonic ms. */
 type PollStreak = { since: number; from: number };
-/** Polls that fail, one after the other. `told`: what `onChange` was called for. */
+/** Consecutive failed polls. `told`: the reason for which `onChange` was called. */
 type Failing = PollStreak & { error: ServiceError; told: "NotFound" | "Other" | undefined };
-/** Polls that show the same, which is of no use. `first`: what the first of them showed. */
+/** Consecutive polls with the same useless result. `first`: the first of them. */
 type UselessPolls = PollStreak & { first: TaskObservation; useless: Useless; told: boolean };
 
 const PROGRESS_POINTS = 10;
 const PROGRESS_MS = 15_000;
 /** Failures are shown when they have lasted this long. Most end sooner. */
 const SHOW_FAILING_MS = 60_000;
-/** The same for polls without use. A task can stay in a state that the interface document does not show. */
+/** The same for useless polls. A task can stay in a state that the interface document does not show. */
 const SHOW_USELESS_MS: Record<Useless["kind"], number> = { NoResults: 60_000, UnknownStatus: 3_600_000 };
 /** Polls in progress. The rate limit is the real bound; as many submissions may wait for it. */
 const CONCURRENCY = 16;
@@ -132,7 +132,7 @@ export function createTaskPoller(options: TaskPollerOptions): TaskPoller {
     options.onChange(task.taskID);
   }
 
-  /** Whether the polls have been without use for so long that it is to be told now. */
+  /** Whether the polls have been useless for so long that it is reported now. */
   function recordUse(task: FollowedTask, latest: TaskObservation): boolean {
     const useless = uselessness(latest.result);
     const known = task.useless;
@@ -211,7 +211,7 @@ export function isNoticeable(told: TaskObservation | undefined, latest: TaskObse
   if (told === undefined) return true;
   const [before, after] = [told.result, latest.result];
   if (before.task.status !== after.task.status || before.task.reason !== after.task.reason) return true;
-  if (!isDeepStrictEqual([before.audios, before.videos, before.images], [after.audios, after.videos, after.images])) {
+  if (!isSameJSON([before.audios, before.videos, before.images], [after.audios, after.videos, after.images])) {
     return true;
   }
   const points = Math.abs((after.task.progressPercent ?? 0) - (before.task.progressPercent ?? 0));

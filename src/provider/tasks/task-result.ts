@@ -24,7 +24,7 @@ export type TaskOutput = {
   ttlSeconds?: number;
 };
 
-/** What a task does now. `Other`: the service reports a status that this version does not know. */
+/** State of a task. `Other`: the service reports a status that this version does not know. */
 export type TaskState = "Queued" | "Running" | "Succeeded" | "Failed" | "Other";
 
 /** The result of an asynchronous task. */
@@ -64,7 +64,7 @@ export function taskStateOf(status: string): TaskState {
   return known ?? (ENDED.test(status) ? "Failed" : "Other");
 }
 
-/** What a poll shows that tells neither how the task ended nor that it runs. */
+/** A poll that shows neither how the task ended nor that it runs. */
 export type Useless =
   /** The task has succeeded, and shows no result with a URL. The URLs can follow, or show again. */
   { kind: "NoResults"; omitted: number } | { kind: "UnknownStatus"; status: string };

@@ -1,7 +1,7 @@
 /**
  * Readers for what the service answers. The interface shows the same value as a string in one place and as an integer in another (ports,
- * timeouts, money), so every scalar is read by the same few rules here and nowhere else: a value that cannot be read counts as absent, an
- * absent string is empty, an absent or null list is empty, unknown fields mean nothing, and values of an enumeration are plain strings.
+ * timeouts, money), so only these readers read scalars, by the same few rules: a value that cannot be read counts as absent, an
+ * absent string is empty, an absent or null list is empty, unknown fields are ignored, and values of an enumeration are plain strings.
  */
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
@@ -63,7 +63,7 @@ export function fieldsOf(value: unknown): Fields {
   return value;
 }
 
-/** A text without which the answer is useless. An integer is spelled out. @throws UnusableError for an empty one */
+/** A required text. An integer is spelled out. @throws UnusableError for an empty one */
 export function requiredText(fields: Fields, name: string): string {
   const text = toText(fields[name]);
   if (text === "") throw new UnusableError(name, "must be a string that is not empty");

@@ -32,7 +32,7 @@ const RECORD = { bytes: 2 * 1024 * 1024, values: 20_000 };
 const REST = { bytes: 64 * 1024, values: 1_000 };
 
 /**
- * Reads a page record by record, and gives way to other work every few milliseconds.
+ * Reads a page record by record, and yields to other work every few milliseconds.
  * Returns what `record` made of the elements of the list (undefined: there is no list), and the rest of the page.
  * @throws UnreadablePageError for what is no JSON, exceeds a limit, or has a record that cannot be read
  */
@@ -80,14 +80,14 @@ function parsed(json: Buffer, { bytes, values, what }: { bytes: number; values: 
   }
 }
 
-/** A page of something between us and the service is quoted; a torn answer of the service may hold anybody's secrets. */
+/** A page of a proxy is quoted; a truncated response of the service is not, because it may have secrets. */
 export function notJSON(text: string): string {
   if (text === "") return "it is empty";
   if (/^\s*[{["]/.test(text)) return `it is not complete JSON (${text.length} characters)`;
   return `it is not JSON: ${text.slice(0, 4_096)}`;
 }
 
-/** Gives way to other work when the last time is some milliseconds ago. */
+/** Yields to other work every few milliseconds. */
 function createTurn({ monotonic }: Pick<Clock, "monotonic">): () => Promise<void> {
   let began = monotonic();
   return async () => {

@@ -1,4 +1,4 @@
-import type { ErrorView } from "../view-types.ts";
+import type { ErrorView, ManifestProblemView } from "../view-types.ts";
 import { authorization, forgetToken } from "./sign-in.ts";
 
 /** The server refused, or did not answer. The message is for the user. */
@@ -6,10 +6,13 @@ export class ApiError extends Error {
   override readonly name = "ApiError";
   /** HTTP status, 0 when no answer came. */
   readonly status: number;
+  /** What the API server refuses, by field. */
+  readonly problems: readonly ManifestProblemView[];
 
-  constructor(status: number, message: string) {
-    super(message);
+  constructor(status: number, { error, problems = [] }: ErrorView) {
+    super(error);
     this.status = status;
+    this.problems = problems;
   }
 }
 
@@ -19,9 +22,9 @@ export function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
 }
 
 /** @throws ApiError */
-export function postJson<T>(path: string, body: object): Promise<T> {
+export function postJson<T>(path: string, body: object, method: "POST" | "PUT" = "POST"): Promise<T> {
   return send<T>(path, {
-    method: "POST",
+    method,
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });
@@ -33,19 +36,23 @@ async function send<T>(path: string, init: RequestInit): Promise<T> {
     response = await fetch(path, { ...init, headers: { ...init.headers, ...authorization() } });
   } catch (error) {
     if (init.signal?.aborted) throw error;
-    throw new ApiError(0, "The page's server does not respond");
+    throw new ApiError(0, { error: "The page's server does not respond" });
   }
   if (response.status === 401) forgetToken();
-  if (!response.ok) throw new ApiError(response.status, await messageOf(response));
+  if (!response.ok) throw new ApiError(response.status, await problemOf(response));
   return response.json();
 }
 
-async function messageOf(response: Response): Promise<string> {
+/** Why a request failed, for the user. */
+export function messageOf(error: unknown): string {
+  return error instanceof ApiError ? error.message : String(error);
+}
+
+async function problemOf(response: Response): Promise<ErrorView> {
   try {
-    const { error }: ErrorView = await response.json();
-    return error;
+    return await response.json();
   } catch {
-    return `The page's server answers HTTP ${response.status}`;
+    return { error: `The page's server answers HTTP ${response.status}` };
   }
 }
 

@@ -9,6 +9,8 @@ export type AppContext = {
   state: SessionState | undefined;
   /** Says a text to screen readers, and shows it for some seconds. */
   announce(text: string): void;
+  /** Whether the user went to a view: the first one does not take the focus. */
+  navigated: { readonly current: boolean };
 };
 
 const Context = createContext<AppContext | undefined>(undefined);

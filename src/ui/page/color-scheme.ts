@@ -12,13 +12,9 @@ export function readTheme(): ThemeChoice {
 }
 
 export function applyTheme(choice: ThemeChoice): void {
-  if (choice === "auto") {
-    window.localStorage.removeItem(KEY);
-    delete document.documentElement.dataset["theme"];
-  } else {
-    window.localStorage.setItem(KEY, choice);
-    document.documentElement.dataset["theme"] = choice;
-  }
+  if (choice === "auto") window.localStorage.removeItem(KEY);
+  else window.localStorage.setItem(KEY, choice);
+  show();
   window.dispatchEvent(new Event(CHANGED));
 }
 
@@ -32,7 +28,16 @@ export function colorOf(name: string): string {
   return color;
 }
 
+/** The class that the design system's dark colors hang on. */
+function show(): void {
+  const choice = readTheme();
+  const isDark = choice === "dark" || (choice === "auto" && dark.matches);
+  document.documentElement.classList.toggle("wa-dark", isDark);
+}
+
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
+
+dark.addEventListener("change", show);
 
 /** Changes when the colors change: what is painted with them must be painted again. */
 export function useColorScheme(): string {

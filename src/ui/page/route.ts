@@ -18,10 +18,9 @@ function onHashChange(listener: () => void): () => void {
   return () => window.removeEventListener("hashchange", listener);
 }
 
-/** The address of the same view with other parameters; an empty value removes one. Every change but of the page goes to page 1. */
+/** The address of the same view with other parameters; an empty value removes one. */
 export function withQuery({ path, query }: ViewRoute, changes: Record<string, string>): string {
   const next = new URLSearchParams(query);
-  if (!("page" in changes)) next.delete("page");
   for (const [key, value] of Object.entries(changes)) {
     if (value === "") next.delete(key);
     else next.set(key, value);

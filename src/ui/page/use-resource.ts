@@ -29,7 +29,7 @@ export function useResource<T>(live: Live, path: string, concerns: (changed: Cha
         setResource({ data, error: undefined });
       } catch (error) {
         if (own.signal.aborted) return;
-        const failure = error instanceof ApiError ? error : new ApiError(0, String(error));
+        const failure = error instanceof ApiError ? error : new ApiError(0, { error: String(error) });
         setResource(({ data }) => ({ data: failure.status === 404 ? undefined : data, error: failure }));
       }
       window.setTimeout(() => {

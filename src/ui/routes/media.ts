@@ -5,7 +5,9 @@ import type { ByteRange } from "../../artifacts/types.ts";
 import type { Media } from "../media.ts";
 import { DOWNLOAD_TYPE } from "../media-type.ts";
 import type { UiOptions } from "../options.ts";
-import { objectPathSchema } from "./request-object.ts";
+import { RequestError } from "../request-error.ts";
+import type { ResultUrl } from "../view-types.ts";
+import { objectOf, objectPathSchema } from "./request-object.ts";
 
 const mediaPathSchema = objectPathSchema.extend({ index: z.coerce.number().int().min(0).max(63) });
 
@@ -29,6 +31,17 @@ export function addMediaRoute(app: FastifyInstance, { sessions, openMedia }: UiO
       const sized = { ...type, "accept-ranges": "bytes", "content-length": String(end - start) };
       return range === undefined ? sized : { ...sized, "content-range": `bytes ${start}-${end - 1}/${totalBytes}` };
     }
+  });
+}
+
+/** The URL that the service gave for a result, with its signature. The user may read it in the status of the job as well. */
+export function addResultUrlRoute(app: FastifyInstance, { sessions }: UiOptions): void {
+  app.get("/api/result-urls/:kind/:namespace/:name/:index", async ({ params, headers }): Promise<ResultUrl> => {
+    const { index, ...key } = mediaPathSchema.parse(params);
+    const { object } = objectOf(await sessions.of(headers.authorization), key);
+    const url = object.status?.results?.[index]?.url;
+    if (url === undefined) throw new RequestError(404, "The result has no URL");
+    return { url };
   });
 }
 

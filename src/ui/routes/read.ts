@@ -1,15 +1,17 @@
 import type { FastifyInstance } from "fastify";
-import { objectState } from "../../describe/object-state.ts";
-import { offersOf } from "../../describe/offers.ts";
-import { actionsOf } from "../actions.ts";
 import { streamChanges } from "../changes.ts";
 import type { ClusterSession } from "../cluster-session.ts";
+import { formView } from "../form-view.ts";
 import { listQuerySchema, selectRows } from "../list-query.ts";
+import { manifestOf, versionOf } from "../manifest.ts";
+import { moneyView } from "../money-view.ts";
 import { objectView } from "../object-view.ts";
 import type { UiOptions } from "../options.ts";
-import { spendingView } from "../spending-view.ts";
-import type { InboxPage, InboxRow, ObjectRow, RowPage, SessionState } from "../view-types.ts";
-import { requestedObject } from "./request-object.ts";
+import { overviewOf } from "../overview.ts";
+import type { EditView, RowPage, SessionState } from "../view-types.ts";
+import { objectPathSchema, requestedObject } from "./request-object.ts";
+
+const formPathSchema = objectPathSchema.pick({ kind: true, namespace: true });
 
 /** Everything that the page reads, and the stream that tells it when to read again. */
 export function addReadRoutes(app: FastifyInstance, options: UiOptions): void {
@@ -17,21 +19,28 @@ export function addReadRoutes(app: FastifyInstance, options: UiOptions): void {
 
   app.get("/api/rows", async ({ query, headers }): Promise<RowPage> => {
     const session = await sessions.of(headers.authorization);
-    return { ...selectRows(session.rows(), listQuerySchema.parse(query)), synced: session.synced() };
+    return { ...selectRows(session.entries(), listQuerySchema.parse(query)), synced: session.synced() };
   });
 
-  app.get("/api/inbox", async ({ query, headers }): Promise<InboxPage> => {
-    const session = await sessions.of(headers.authorization);
-    const page = selectRows(session.rows(), { ...listQuerySchema.parse(query), view: "inbox" });
-    return { ...page, rows: page.rows.map((row) => withActions(session, row)), synced: session.synced() };
-  });
+  app.get("/api/overview", async ({ headers }) => overviewOf(await sessions.of(headers.authorization)));
 
   app.get("/api/objects/:kind/:namespace/:name", async ({ params, headers }) => {
     const session = await sessions.of(headers.authorization);
     return objectView(session, requestedObject(session, params));
   });
 
-  app.get("/api/spending", async ({ headers }) => spendingView(await sessions.of(headers.authorization)));
+  app.get("/api/manifests/:kind/:namespace/:name", async ({ params, headers }): Promise<EditView> => {
+    const { resource, object } = requestedObject(await sessions.of(headers.authorization), params);
+    const { kind } = resource;
+    return { manifest: manifestOf(kind, object), uid: object.metadata.uid, version: versionOf(kind, object) };
+  });
+
+  app.get("/api/forms/:kind/:namespace", async ({ params, headers }) => {
+    const { kind, namespace } = formPathSchema.parse(params);
+    return formView(await sessions.of(headers.authorization), kind, namespace);
+  });
+
+  app.get("/api/money", async ({ headers }) => moneyView(await sessions.of(headers.authorization)));
 
   app.get("/api/state", async ({ headers }) => stateOf(options, await sessions.of(headers.authorization)));
 
@@ -43,18 +52,6 @@ export function addReadRoutes(app: FastifyInstance, options: UiOptions): void {
     reply.raw.writeHead(200, { "content-type": "text/event-stream", "x-accel-buffering": "no" });
     streamChanges(reply.raw, { session, state: () => stateOf(options, session), clock });
   });
-}
-
-function withActions(session: ClusterSession, row: ObjectRow): InboxRow {
-  const found = session.find(row);
-  if (found === undefined) return { ...row, actions: [], commands: [] };
-  const { message } = objectState(found.object);
-  return {
-    ...row,
-    message,
-    actions: actionsOf(found.resource, found.object),
-    commands: offersOf(found.resource.kind, found.object),
-  };
 }
 
 function stateOf({ version, readOnly, namespaces }: UiOptions, session: ClusterSession): SessionState {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { KINDS } from "../../api/v1alpha1/kinds.ts";
-import type { ClusterSession, Found } from "../cluster-session.ts";
+import type { ClusterSession, Found, ObjectName } from "../cluster-session.ts";
 import { RequestError } from "../request-error.ts";
 
 /** A cluster-scoped object has the namespace `-` in paths. */
@@ -17,7 +17,11 @@ export const objectPathSchema = z.object({
 
 /** The object that the path names. @throws RequestError when the user does not see such an object */
 export function requestedObject(session: ClusterSession, params: unknown): Found {
-  const key = objectPathSchema.parse(params);
+  return objectOf(session, objectPathSchema.parse(params));
+}
+
+/** @throws RequestError when the user does not see such an object */
+export function objectOf(session: ClusterSession, key: ObjectName): Found {
   const found = session.find(key);
   if (found !== undefined) return found;
   const where = key.namespace === "" ? "" : ` in namespace ${key.namespace}`;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { build, type Metafile } from "esbuild";
 import { beforeAll, expect, it } from "vitest";
-import { bundleOptions } from "../../../scripts/bundle-options.ts";
+import { commandOptions, operatorOptions } from "../../../scripts/bundle-options.ts";
 
 const absWorkingDir = fileURLToPath(new URL("../../..", import.meta.url));
 const ENTRY = "dist/mooring.mjs";
@@ -10,7 +10,8 @@ const MAX_BYTES = 1_950_000;
 
 let outputs: Metafile["outputs"];
 beforeAll(async () => {
-  ({ outputs } = (await build({ ...bundleOptions, absWorkingDir, write: false })).metafile);
+  const built = [commandOptions, operatorOptions].map((options) => build({ ...options, absWorkingDir, write: false }));
+  outputs = Object.assign({}, ...(await Promise.all(built)).map(({ metafile }) => metafile.outputs));
 }, 60_000);
 
 /** The files that are loaded with `path`, and those that it imports on demand. */
@@ -44,7 +45,8 @@ const commands = [
 it.each(commands)("mooring %s loads no library that it does not need", (command, folder) => {
   const [program = ""] = [...loadedWith(ENTRY).onDemand];
   const { loaded, onDemand } = loadedWith(program);
-  const own = [...onDemand].find((path) => outputs[path]?.entryPoint === `src/cli/${folder}/${command}.ts`);
+  const entry = `src/cli/${folder}/${command}.ts`;
+  const own = [...onDemand, "dist/operator.mjs"].find((path) => outputs[path]?.entryPoint === entry);
   expect(own).toBeDefined();
   const sources = sourcesOf(new Set([...loaded, ...loadedWith(own ?? "").loaded]));
   const bytes = sources.reduce((sum, [, size]) => sum + size, 0);

@@ -58,19 +58,20 @@ describe("an environment", () => {
       name: "a missing Secret",
       source: secret("nowhere"),
       reason: "SecretNotFound",
-      message: "Secret team/nowhere does not exist: create it",
+      message:
+        "Secret team/nowhere does not exist: create it: kubectl create secret generic nowhere -n team --from-literal=key=VALUE",
     },
     {
       name: "a missing key",
       source: secret("token", "other"),
       reason: "SecretKeyMissing",
-      message: 'Secret team/token has no key "other": add it',
+      message: `Secret team/token has no key "other": add it: kubectl patch secret -n team token --type=merge -p '{"stringData":{"other":"VALUE"}}'`,
     },
     {
       name: "a Secret without data",
       source: secret("none"),
       reason: "SecretKeyMissing",
-      message: 'Secret team/none has no key "key": add it',
+      message: `Secret team/none has no key "key": add it: kubectl patch secret -n team none --type=merge -p '{"stringData":{"key":"VALUE"}}'`,
     },
     {
       name: "a Secret that may not be read",
@@ -90,13 +91,14 @@ describe("an environment", () => {
       name: "a missing ConfigMap",
       source: configMap("nowhere", "k"),
       reason: "ConfigMapNotFound",
-      message: "ConfigMap team/nowhere does not exist: create it",
+      message:
+        "ConfigMap team/nowhere does not exist: create it: kubectl create configmap nowhere -n team --from-literal=k=VALUE",
     },
     {
       name: "a missing key of a ConfigMap",
       source: configMap("settings", "k"),
       reason: "SecretKeyMissing",
-      message: 'ConfigMap team/settings has no key "k": add it',
+      message: `ConfigMap team/settings has no key "k": add it: kubectl patch configmap -n team settings --type=merge -p '{"data":{"k":"VALUE"}}'`,
     },
     {
       name: "a value that is too long",
@@ -120,13 +122,16 @@ describe("an environment", () => {
       { name: "A", ...secret("token", "one") },
       { name: "B", ...secret("token", "two") },
       { name: "C", ...configMap("nowhere", "k") },
-      { name: "D", ...configMap("nowhere", "k") },
+      { name: "D", ...configMap("nowhere", "l") },
       { name: "E", ...secret("token") },
     ]).catch((reason: unknown) => reason);
     expect(error).toMatchObject({
       reason: "SecretKeyMissing",
-      message:
-        'Secret team/token has no key "one": add it; Secret team/token has no key "two": add it; ConfigMap team/nowhere does not exist: create it',
+      message: [
+        `Secret team/token has no key "one": add it: kubectl patch secret -n team token --type=merge -p '{"stringData":{"one":"VALUE"}}'`,
+        `Secret team/token has no key "two": add it: kubectl patch secret -n team token --type=merge -p '{"stringData":{"two":"VALUE"}}'`,
+        "ConfigMap team/nowhere does not exist: create it: kubectl create configmap nowhere -n team --from-literal=k=VALUE --from-literal=l=VALUE",
+      ].join("; "),
     });
   });
 

@@ -16,13 +16,18 @@ async function world() {
   let now = START;
   const restored: string[] = [];
   const next = { version: "1", uid: "uid-1" };
+  /** Of an earlier process. */
+  const leases = [
+    { metadata: { name: "pod-1", resourceVersion: "50" }, spec: { renewTime: new Date(now).toISOString() } },
+  ];
   const object = (): KubeObject => ({
     metadata: { name: "", uid: next.uid, resourceVersion: next.version },
     spec: { renewTime: new Date(now).toISOString() },
   });
   const api = await scriptedApi(({ path, method }) => {
-    const isList = method === "GET" && path.endsWith("jobs");
-    if (isList) return { body: { metadata: { resourceVersion: next.version }, items: [] } };
+    const isList = method === "GET" && /(jobs|leases)$/.test(path);
+    if (isList)
+      return { body: { metadata: { resourceVersion: next.version }, items: path.endsWith("leases") ? leases : [] } };
     const answer = object();
     return { body: { ...answer, metadata: { ...answer.metadata, name: path.split("/").at(-1) } } };
   });
@@ -49,6 +54,7 @@ async function world() {
     },
     get: at((resource: Resource, place: { namespace: string; name: string }) => client.get(resource, place)),
     list: at(() => client.list(speechJobResource, {})),
+    listLeases: at((namespace: string) => client.list(leaseResource, { namespace })),
     patch: at((from: string) => client.mergePatch(speechJobResource, JOB, { metadata: { resourceVersion: from } })),
     renew: at(() => client.update(leaseResource, LEASE, { metadata: { ...LEASE, resourceVersion: "1" }, spec: {} })),
     writeLedger: at(() => client.update(configMapResource, LEDGER, { metadata: { ...LEDGER }, spec: {} })),
@@ -94,6 +100,18 @@ describe("a restored etcd shows", () => {
     await w[ask](200_000_051);
     expect(w.restored).toHaveLength(1);
   });
+});
+
+it("a restored etcd shows in the Lease of an earlier process, whose version is more than 10^8 before that of its list", async () => {
+  const w = await world();
+  await w.listLeases(100_000_050, "mooring");
+  await w.listLeases(200_000_000, "other");
+  expect(w.restored).toEqual([]);
+  w.pass(10);
+  await w.listLeases(100_010_050, "mooring");
+  expect(w.restored).toEqual([]);
+  await w.listLeases(100_010_051, "mooring");
+  expect(w.restored).toEqual(["the list of leases has version 100010051, much later than 50, seen before"]);
 });
 
 describe("no restore is", () => {

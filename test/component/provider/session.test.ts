@@ -100,7 +100,7 @@ describe("an endpoint call", () => {
   });
 
   it("is not sent when a check before it throws, and the error is passed on", async () => {
-    const error = new Error("not the leader");
+    const error = new Error("not the server");
     const beforeSend = () => {
       throw error;
     };

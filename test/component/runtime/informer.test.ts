@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
-import { createInformer, type Informer } from "../../../src/runtime/store.ts";
+import { createInformer, type Informer } from "../../../src/runtime/informer.ts";
 import { createFakeClock, until } from "../../support/fake-clock.ts";
 import { failure, type ScriptedApi, type Stream, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
 

@@ -45,6 +45,8 @@ type World = {
   lists: () => ApiRequest[];
   watches: () => ApiRequest[];
   restored: RestoredError[];
+  /** Asks for a new list. */
+  renew: () => void;
   stop: () => Promise<void>;
 };
 
@@ -73,6 +75,7 @@ async function reflect(
   );
   const ended = new AbortController();
   const restored: RestoredError[] = [];
+  let renewal = new AbortController();
   const { inactivityMs } = script;
   const impatient: KubeClient = {
     ...api.client,
@@ -86,6 +89,7 @@ async function reflect(
       clock,
       random: () => 0.5,
       log: silentLog,
+      renewal: () => renewal.signal,
       onRestored: (error) => restored.push(error),
       sink: {
         listed(object) {
@@ -110,6 +114,10 @@ async function reflect(
     seen,
     streams,
     restored,
+    renew() {
+      renewal.abort();
+      renewal = new AbortController();
+    },
     stop,
     lists: () => api.requests.filter((request) => !isWatch(request) && !isStreamedList(request)),
     watches: () => api.requests.filter(isWatch),
@@ -129,6 +137,25 @@ async function expectPause(w: World, ms: number): Promise<void> {
   await w.clock.advance(1);
   await until(() => w.api.requests.length > before);
 }
+
+describe("a list that is asked for", () => {
+  it("is made at once during a watch", async () => {
+    const w = await reflect();
+    await until(() => w.streams.length === 1);
+    w.renew();
+    await until(() => w.streams.length === 2);
+    expect(w.lists()).toHaveLength(2);
+  });
+
+  it("is made after the pause that a failed watch makes", async () => {
+    const w = await reflect({ watches: [failure(500, "InternalError")] });
+    await until(() => w.clock.timers() === 1);
+    w.renew();
+    await expectPause(w, 800);
+    await until(() => w.streams.length === 1);
+    expect(w.lists()).toHaveLength(2);
+  });
+});
 
 describe("the list", () => {
   it("comes in pages of 500, and is whole only with the last", async () => {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isStarted } from "../../support/serving.ts";
 import { eventually, type Operator, type World } from "../../support/world.ts";
 
 /** One process of a replica. */
@@ -82,5 +83,3 @@ export async function startReplicas(world: World, count: number, args: string[])
     },
   };
 }
-
-const isStarted = (operator: Operator) => operator.log().includes('"msg":"operator starts"');

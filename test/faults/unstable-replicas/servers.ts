@@ -22,27 +22,19 @@ const INTERVAL_MS = 50;
 export const NOBODY = "";
 
 /**
- * Reads all the time which process serves which account: the holder of the lease that the account names.
- * @param identityOf of a process, as its lease names it
+ * Reads all the time which process serves which account.
+ * @param nameOf of a process, as accounts name it
  */
-export function followServers(
-  accounts: Pick<Accounts, "list">,
-  holderOf: (lease: { namespace: string; name: string }) => Promise<string | undefined>,
-  identityOf: (life: Life) => string,
-): Servers {
+export function followServers(accounts: Pick<Accounts, "list">, nameOf: (life: Life) => string): Servers {
   const changes = new Map<string, Change[]>();
   const events: Event[] = [];
   let isOver = false;
   const serverOf = (account: string) => changes.get(account)?.at(-1)?.server ?? NOBODY;
 
   async function read(): Promise<void> {
-    const holders = new Map<string, Promise<string | undefined>>();
     for (const { metadata, status } of await accounts.list()) {
-      const { namespace = "", lease = "" } = (status?.["server"] ?? {}) as { namespace?: string; lease?: string };
-      const key = `${namespace}/${lease}`;
-      const holder = holders.get(key) ?? (lease === "" ? undefined : holderOf({ namespace, name: lease }));
-      if (holder !== undefined) holders.set(key, holder);
-      const server = (await holder) ?? NOBODY;
+      const { lease = NOBODY, released } = (status?.["server"] ?? {}) as { lease?: string; released?: string };
+      const server = released === undefined ? lease : NOBODY;
       if (changes.has(metadata.name) && server === serverOf(metadata.name)) continue;
       changes.set(metadata.name, [...(changes.get(metadata.name) ?? []), { at: performance.now(), server }]);
     }
@@ -63,7 +55,7 @@ export function followServers(
 
   return {
     disturbed(kind, life) {
-      const server = identityOf(life);
+      const server = nameOf(life);
       const accounts = [...changes.keys()].filter((account) => serverOf(account) === server);
       events.push({ kind, life, server, at: performance.now(), accounts });
     },

@@ -32,8 +32,8 @@ export const SIZE: Size = {
   seed: number("SEED", 1),
 };
 
-/** At most, from the kill until another process serves each account. One that stops leads until its responses have arrived. */
-export const KILLED_MS = 20_000;
+/** At most, until another process serves each account of one that was disturbed. */
+export const TAKEOVER_MS = { killed: 20_000, frozen: 20_000, stopped: 3_000, rolled: 3_000 };
 
 /** Random kinds where there are many disturbances, and one of each where there are few. */
 export function disturbancesOf({ disturbances }: Size, random: () => number): Disturbance[] {

@@ -72,7 +72,6 @@ export function createSpecWorld(artifactRoot: string): SpecWorld {
     scheduler,
     skewMs: 0,
     log,
-    leaderElect: false,
     artifactRoot,
     api: () => ({
       ...network,

@@ -13,6 +13,7 @@ import { anyAddress, publicOnly } from "../../../src/base/address-guard.ts";
 import { type FileServer, sha256Of, startFileServer } from "../../../tools/artifacts/file-server.ts";
 import { s3Store } from "../../../tools/artifacts/stores.ts";
 import { type S3Server, startVersitygw } from "../../../tools/artifacts/versitygw.ts";
+import { describeStoredObjects } from "../../support/stored-objects.ts";
 
 const MIB = 1024 * 1024;
 const signal = new AbortController().signal;
@@ -81,6 +82,16 @@ async function interrupted(after: number): Promise<void> {
   await expect(copied).rejects.toMatchObject({ kind: "Aborted" });
   await store.dispose();
 }
+
+describeStoredObjects(() => s3Store(s3, { prefix: "records" }));
+
+it("an object in parts is known by its content, which the store does not tell", async () => {
+  files.files.set("/a", { bytes: 20 * MIB, etag: '"1"' });
+  const store = await s3Store(s3);
+  const { bytes, sha256 } = await store.copy(url(), key, open);
+  expect(await store.holds(key, { bytes, sha256 }, signal)).toBe(true);
+  expect(await store.holds(key, { bytes, sha256: sha256Of(7) }, signal)).toBe(false);
+});
 
 describe("copy", () => {
   it.each([1, 8 * MIB - 1, 8 * MIB, 8 * MIB + 1, 20 * MIB + 7])("%d bytes, whole and verified", async (bytes) => {

@@ -6,8 +6,8 @@ import { type Ended, run } from "../../support/run.ts";
 import { API_KEY, BUNDLE } from "../../support/world.ts";
 import type { Scene, Stage } from "./stage.ts";
 
-/** What both commands print of a stuck object, for the page. */
-export type Outputs = { describe: string; explain: string; commands: string[] };
+/** What `mooring explain` prints of a stuck object, and the commands that resolve it, for the page. */
+export type Outputs = { explain: string; commands: string[] };
 
 /** Width of the page's blocks, in characters: that of `mooring explain`. */
 const WIDTH = 100;
@@ -34,27 +34,12 @@ export async function createShell(stage: Stage) {
   };
 }
 
-/** The conditions and events of `kubectl describe` that have the reason of the scene. */
-export function describeExcerpt(stage: Stage, scene: Scene, output: string): string {
-  const lines = output.split("\n");
-  const end = lines.findIndex((line) => line.startsWith("Events:"));
-  const blocks = lines
-    .slice(0, end)
-    .join("\n")
-    .split(/^ +Last Transition Time: .*\n/m);
-  const block = blocks.find((one) => new RegExp(`^ +Type: +${conditionOf(scene)}$`, "m").test(one)) ?? "";
-  const fields = [...block.matchAll(/^ +(Message|Reason|Status|Type): +(.*)$/gm)].slice(0, 4);
-  const shown = fields.map(([, name = "", value = ""]) => {
-    return wrapped(`    ${`${name}:`.padEnd(10)}`, readable(stage, value), " ".repeat(14));
-  });
-  const events = lines.slice(end + 3).flatMap((line) => {
-    const [, type = "", reason, , from = "", ...words] = line.split(/\s{2,}/);
-    const message = readable(stage, words.join(" "));
-    return reason === scene.reason ? [`  ${type}  ${reason}  1m  ${from}  ${cut(message)}`] : [];
-  });
-  // One event: a state whose message changes has several, and the last in this order is always there.
-  const table = events.length === 0 ? [] : ["Events:", ...events.sort().slice(-1)];
-  return ["Status:", "  Conditions:", ...shown, ...table].join("\n");
+/** Whether the condition of the scene, as `kubectl describe` prints it, has its reason. */
+export function describesReason(scene: Scene, output: string): boolean {
+  const block = output
+    .split(/^ +Last Transition Time: .*\n/m)
+    .find((one) => new RegExp(`^ +Type: +${conditionOf(scene)}$`, "m").test(one));
+  return new RegExp(`^ +Reason: +${scene.reason}$`, "m").test(block ?? "");
 }
 
 /** What `mooring explain` prints before the history. */
@@ -101,5 +86,3 @@ function wrapped(first: string, text: string, indent: string): string {
   }
   return [...lines, line].join("\n");
 }
-
-const cut = (message: string) => (message.length > 50 ? `${message.slice(0, 47)}...` : message);

@@ -5,7 +5,9 @@ import type { Scene } from "./stage.ts";
 /** Reasons that need a user and that no scene shows, each with where a test produces it. */
 export const SHOWN_ELSEWHERE: Partial<Record<Reason, string>> = {
   BillsTooLarge: "needs a service with 50,000 bills of an hour: test/unit/provider/money/period.test.ts",
-  BudgetUnknown: "needs a service that hides its budgets: test/integration/budgets.test.ts",
+  BudgetUnknown: "needs a service that hides its budgets: test/sim/stories/budgets.test.ts",
+  CostTooHigh: "needs bills with a price: test/component/controllers/jobs/max-cost.test.ts",
+  PriceUnknown: "needs an account without bills: test/component/controllers/jobs/max-cost.test.ts",
   ServedByAnotherInstallation: "needs a second installation: test/faults/two-installations.test.ts",
   EtcdRestored: "needs a restored etcd: test/unit",
   ExportForbidden: "needs an operator without a permission: test/integration/chart-rbac.test.ts",
@@ -19,7 +21,17 @@ export const SHOWN_ELSEWHERE: Partial<Record<Reason, string>> = {
 
 /** Reasons after which an object continues without a user, has reached its goal, or does what the user asked for. */
 export const NEED_NOBODY: readonly Reason[] = [
-  ...(["Pending", "Progressing", "Creating", "Updating", "Deleting", "Submitting", "Queued", "Running"] as const),
+  ...([
+    "Pending",
+    "Progressing",
+    "Creating",
+    "Updating",
+    "Deleting",
+    "Submitting",
+    "Queued",
+    "Reusing",
+    "Running",
+  ] as const),
   ...(["Storing", "RateLimited", "ConcurrencyLimited", "Retrying", "ListUnreadable", "Unreachable"] as const),
   ...(["Ready", "Serving", "InSync", "Completed", "Available", "Stored", "Authenticated", "Reachable"] as const),
   ...(["WithinBudget", "Resumed", "Attached", "Reported", "NotBegun", "BillsUnreadable", "Exported"] as const),
@@ -34,12 +46,10 @@ export type Group = { title: string; scenes: readonly Scene[] };
 const INTRODUCTION = `<!-- Written by test/integration/stuck-states.test.ts with \`-u\`; do not edit. -->
 # Stuck states
 
-Each state in which an object needs you: what \`kubectl describe\` and \`mooring explain\` print, and the command that resolves it.
-A test brings objects into each state, compares this page with the output, and runs the commands.
+Each state in which an object needs you: what \`mooring explain\` prints before the history, and the command that resolves it. A condition and, in most
+states, an event of the object have the same message. A test brings objects into each state, compares this page with the output, and runs the commands.
 
-- \`mooring status --exit-code\` lists the objects that need you.
-- The page shows the condition and the event that matter. \`mooring explain\` also prints the history.
-- Names, identifiers and times are examples. Long lines are wrapped, and the message of an event is shortened.
+Names, identifiers and times are examples. \`mooring status --stuck\` lists your objects that need you.
 
 See [Troubleshooting](../how-to/troubleshooting.md) for the background, and [Reasons](reasons.md) for the states that need nobody.
 `;
@@ -62,8 +72,6 @@ function sectionOf(scene: Scene, outputs: Outputs | undefined): string {
   return [
     `### ${headingOf(scene)}\n`,
     `${when}\n`,
-    `\`kubectl describe ${type} ${name} -n team-a\`\n`,
-    block("text", outputs?.describe),
     `\`mooring explain ${type}/${name} -n team-a\`\n`,
     block("text", outputs?.explain),
     `${advice ?? "To resolve it:"}\n`,

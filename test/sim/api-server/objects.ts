@@ -109,6 +109,9 @@ export function createObjects({
       const { resourceVersion: _version, ...given } = objectAt(body, "metadata");
       const metadata: Json = { ...given, name: target.name, uid: uid(), creationTimestamp: time() };
       if (target.namespace !== undefined) metadata["namespace"] = target.namespace;
+      if (kind.plural === "namespaces") {
+        metadata["labels"] = { ...objectAt(given, "labels"), "kubernetes.io/metadata.name": target.name };
+      }
       if (kind.custom) metadata["generation"] = 1;
       const { status: _status, ...rest } = body;
       const created = store(target, checked(target, { ...(kind.custom ? rest : body), metadata }));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createRandom, type Random } from "../../../src/simulator/random.ts";
 import { manifest, merged, type Variant } from "../../support/manifests.ts";
 import type { OperatorProcess } from "../operator/process.ts";
-import { createStage, type Stage } from "../stage/stage.ts";
+import { createStage, NAMESPACE, type Stage } from "../stage/stage.ts";
 import type { Switch } from "./switches.ts";
 import { readTruth } from "./truth.ts";
 import { type Expected, endedJobs, type Verdict, verdictOf, wrongs } from "./verdict.ts";
@@ -107,7 +107,7 @@ function createOperator(stage: Stage) {
 
   async function start(): Promise<void> {
     process = stage.start();
-    await stage.eventually("the operator works", async () => process?.leading());
+    await stage.eventually("the operator works", async () => process?.serves(`Account/${NAMESPACE}/default`));
     since = stage.scheduler.now();
   }
 

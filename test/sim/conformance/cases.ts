@@ -8,7 +8,7 @@ import {
 } from "../../../src/api/v1alpha1/kinds.ts";
 import type { KubeClient, KubeQuery } from "../../../src/kube/client.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
-import { configMapResource, type Resource } from "../../../src/kube/resource.ts";
+import { configMapResource, namespaceResource, type Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
 import { leaseResource } from "../../../src/runtime/lease.ts";
 import { manifest } from "../../support/manifests.ts";
@@ -153,6 +153,27 @@ export const CASES: readonly ConformanceCase[] = [
         isNewVersion(first, second),
         isNewVersion(second, await maps.update("m", second)),
         (await maps.get("m")).data,
+      ];
+    },
+  },
+  {
+    name: "an update of the status takes the status alone, all of it",
+    run: async ({ kube, namespace, ...world }) => {
+      const objects = inNamespace({ kube, namespace, ...world }, gpuEndpointResource);
+      const kept = { labels: { team: "a" }, annotations: { note: "b" }, finalizers: ["example.com/f"] };
+      await objects.create({ ...endpoint("a"), metadata: { name: "a", ...kept } });
+      const { metadata } = await objects.patch("a", { status: { endpointID: "e-1", url: "u-1" } }, "status");
+      const place = { namespace, name: "a", subresource: "status" };
+      const replace = (resourceVersion: string | undefined, status: object) => {
+        const { apiVersion, kind } = endpoint("a");
+        const body = { apiVersion, kind, metadata: { name: "a", resourceVersion }, status };
+        return kube.update<AnyObject>(gpuEndpointResource, place, body);
+      };
+      const replaced = await replace(metadata.resourceVersion, { conditions: [], endpointID: "e-2" });
+      const { labels, annotations, finalizers, generation } = replaced.metadata;
+      return [
+        { labels, annotations, finalizers, generation, spec: replaced.spec, status: replaced.status },
+        await outcome(replace(metadata.resourceVersion, { conditions: [] })),
       ];
     },
   },
@@ -345,6 +366,15 @@ export const CASES: readonly ConformanceCase[] = [
         second.spec,
         isNewVersion(first, second),
       ];
+    },
+  },
+  {
+    name: "a namespace has its name as a label",
+    run: async ({ kube, namespace }) => {
+      const own = { metadata: { name: `${namespace}-own`, labels: { paid: "yes" } } };
+      const { metadata } = await kube.create<AnyObject>(namespaceResource, {}, { ...own, spec: undefined });
+      await kube.delete(namespaceResource, { name: metadata.name });
+      return metadata.labels;
     },
   },
 ];

@@ -9,6 +9,8 @@ export type Payments = {
   accepted(request: CoreRequest, answer: CoreAnswer): void;
   /** A user released a halted job: one more request is allowed. */
   released(serial: number): void;
+  /** A job with the request of this serial, which others can reuse, is gone or failed without a result that the store has. */
+  lost(serial: number): void;
   isPaid(serial: number): boolean;
   /** The last task that the service made for the job. */
   lastTask(serial: number): string | undefined;
@@ -27,6 +29,7 @@ type Facts = {
 export function createPayments(plan: Plan, judge: Judge, { fateOf, untraced }: Facts): Payments {
   const paid = new Map<number, number>();
   const releases = new Map<number, number>();
+  const allow = (serial: number) => void releases.set(serial, (releases.get(serial) ?? 0) + 1);
   const limits = new Map(plan.objects.map(({ serial, backoffLimit = 0 }) => [serial, backoffLimit]));
   const tasks = new Map<number, string[]>();
   let requests = 0;
@@ -56,7 +59,8 @@ export function createPayments(plan: Plan, judge: Judge, { fateOf, untraced }: F
         judge.violated("Budget", `${spent} spent on a budget of ${budget} (1/10000 yuan)`);
       return undefined;
     },
-    released: (serial) => void releases.set(serial, (releases.get(serial) ?? 0) + 1),
+    released: allow,
+    lost: allow,
     isPaid: (serial) => paid.has(serial),
     lastTask: (serial) => tasks.get(serial)?.at(-1),
     requests: () => requests,

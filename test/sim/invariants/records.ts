@@ -2,7 +2,7 @@ import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import type { CoreRequest } from "../../../src/simulator/core.ts";
 import { isJson, type Json, objectAt, parseJson, textAt } from "../api-server/json.ts";
 import type { Storage } from "../api-server/storage.ts";
-import { LEASE_NAME, OPERATOR_NAMESPACE } from "../operator/process.ts";
+import { OPERATOR_NAMESPACE } from "../operator/process.ts";
 import { createsSomething, SERVICE_URL, serialIn, serialOf } from "../scenario/manifests.ts";
 import type { Judge } from "./violation.ts";
 
@@ -73,6 +73,8 @@ export function createRecords({ storage, judge, senders, apiFails, now }: Record
   const byID = new Map<string, StoredRecord>();
   const byObject = new Map<string, StoredRecord[]>();
   const uids = new Map<number, string>();
+  /** Several objects can send the same request (reuse). */
+  const others = new Map<number, Set<string>>();
   const flights = new Map<string, Flight>();
   const flightOf = new Map<CoreRequest, Flight>();
   /** Key by account and version. */
@@ -94,6 +96,7 @@ export function createRecords({ storage, judge, senders, apiFails, now }: Record
     const serial = serialOf(object);
     if (serial === undefined || type === "DELETED") return;
     uids.set(serial, uid);
+    others.set(serial, (others.get(serial) ?? new Set()).add(uid));
     const record = recordOf(id, object);
     if (record !== undefined && !byID.has(record.id)) {
       byID.set(record.id, record);
@@ -114,16 +117,15 @@ export function createRecords({ storage, judge, senders, apiFails, now }: Record
     }
   }
 
-  const holder = () =>
-    textAt(
-      storage.get("leases.coordination.k8s.io", `${OPERATOR_NAMESPACE}/${LEASE_NAME}`)?.["spec"],
-      "holderIdentity",
-    );
+  /** Whether the lease of a process was not ended. */
+  const isHeld = (sender: string) =>
+    textAt(storage.get("leases.coordination.k8s.io", `${OPERATOR_NAMESPACE}/${sender}`)?.["spec"], "holderIdentity") ===
+    sender;
 
   /** An object is about to be treated as if the outcome of this request is unknown. */
   function judgeUnknown(serial: number, id: string): void {
     const { sender } = byID.get(id) ?? {};
-    if (sender === undefined || !senders.isAlive(sender) || holder() !== sender) return;
+    if (sender === undefined || !senders.isAlive(sender) || !isHeld(sender)) return;
     const flight = flights.get(id);
     if (flight?.end === "Ambiguous") return;
     const state =
@@ -155,9 +157,9 @@ export function createRecords({ storage, judge, senders, apiFails, now }: Record
     sent(sender, request) {
       if (!createsSomething(request)) return;
       const serial = serialIn(JSON.stringify(request.body));
-      const uid = serial === undefined ? undefined : uids.get(serial);
-      if (serial === undefined || uid === undefined) return;
-      const record = byObject.get(uid)?.at(-1);
+      if (serial === undefined || !uids.has(serial)) return;
+      const candidates = [...(others.get(serial) ?? [])].flatMap((uid) => byObject.get(uid)?.at(-1) ?? []);
+      const record = candidates.find(({ id, sender: by }) => by === sender && !flights.has(id)) ?? candidates.at(-1);
       const problem = record === undefined ? "there is no record" : check(record, sender, request);
       const what = `${sender} sends ${request.path} for object ${serial}`;
       if (problem !== undefined) judge.violated("RecordedBeforeSend", `${what}, but ${problem}`);
@@ -214,7 +216,7 @@ function storedRecord(uid: string, record: Json, { account, text }: Pick<StoredR
     id: textAt(record, "id") ?? "",
     uid,
     attempt: Number(record["attempt"]),
-    sender: textAt(record, "sender"),
+    sender: textAt(record, "sender")?.replace(`${OPERATOR_NAMESPACE}/`, ""),
     keyVersion: textAt(record, "keyVersion"),
     recordedUID: textAt(record, "uid"),
     account,

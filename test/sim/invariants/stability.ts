@@ -1,5 +1,5 @@
 import { isJson, type Json, objectAt, textAt } from "../api-server/json.ts";
-import { objectOf, resourceOf, serialOf, TASK_PRICE } from "../scenario/manifests.ts";
+import { needsClusterAccount, objectOf, resourceOf, serialOf, TASK_PRICE } from "../scenario/manifests.ts";
 import type { ObjectPlan } from "../scenario/plan.ts";
 import type { World } from "../scenario/world.ts";
 import { recordOf } from "./records.ts";
@@ -21,9 +21,12 @@ export function unstable(world: World): string[] {
   return [...found, ...remotes, ...recordProblems(world)];
 }
 
-/** Some process leads, and every object shows the outcome of its last request. */
+/** One process serves the account, and every object shows the outcome of its last request. */
 function recordProblems(world: World): string[] {
-  if (!world.replicas.running().some((process) => process.leading())) return ["no process leads"];
+  const servers = world.replicas.running().filter((process) => process.serves("ClusterAccount/default"));
+  if (servers.length > 1 || (servers.length === 0 && needsClusterAccount(world))) {
+    return [`${servers.length} processes serve the account`];
+  }
   return world.plan.objects.flatMap((plan) => {
     const object = objectOf(world, plan);
     if (object === undefined || world.records.isTampered(plan.serial)) return [];
@@ -180,9 +183,13 @@ export function endpointProblems(
 
 export const isSuspendedSpec = (object: Json) => objectAt(object, "spec")["suspend"] === true;
 
-export function condition(object: Json, type: string): Json | undefined {
-  const conditions = objectAt(object, "status")["conditions"];
-  return Array.isArray(conditions) ? conditions.filter(isJson).find((one) => one["type"] === type) : undefined;
+export function conditionsOf(object: Json | undefined): Json[] {
+  const { conditions } = objectAt(object, "status");
+  return Array.isArray(conditions) ? conditions.filter(isJson) : [];
+}
+
+export function condition(object: Json | undefined, type: string): Json | undefined {
+  return conditionsOf(object).find((one) => one["type"] === type);
 }
 
 export function shown(object: Json | undefined): string {

@@ -1,17 +1,12 @@
 import type { CoreRequest } from "../../../src/simulator/core.ts";
-import { textAt } from "../api-server/json.ts";
-import type { Storage } from "../api-server/storage.ts";
 import type { SentRequest } from "../network/api-connections.ts";
-import { LEASE_NAME, OPERATOR_NAMESPACE } from "../operator/process.ts";
-import { CANARIES, RATE } from "../scenario/manifests.ts";
+import { CANARIES, RATE, spareOf } from "../scenario/manifests.ts";
 import type { Judge } from "./violation.ts";
-
-export type Sender = { identity: string; leaderElect: boolean };
 
 /** Judges what leaves the processes. */
 export type Traffic = {
-  toApi(sender: Sender, request: SentRequest): void;
-  toService(sender: Sender, request: CoreRequest): void;
+  toApi(identity: string, request: SentRequest): void;
+  toService(identity: string, request: CoreRequest): void;
   logged(line: string): void;
 };
 
@@ -19,20 +14,14 @@ export type Traffic = {
 const SLACK = 1.5;
 /** First bytes may be late: the token of a call holds for a second (src/provider/http/gate.ts). */
 const FIRST_BYTE_SLACK = RATE.requestsPerSecond + SLACK;
-/** A restored lease can show an earlier holder. The holder notices this within the time in which it has to renew the lease. */
-const RENEWED_MS = 10_000;
 /** Requests of one process for one path in `PACE_MS`. The busiest is the lease, with one in a tenth of a second. */
 const PACED = 200;
 const PACE_MS = 10_000;
 
-export function createTraffic(storage: Storage, now: () => number, judge: Judge): Traffic {
-  const takeFirstByte = tokenBucket(now);
+export function createTraffic(now: () => number, judge: Judge): Traffic {
+  /** By account. */
+  const buckets = new Map<string, () => number>();
   const paths = new Map<string, { from: number; count: number }>();
-
-  let restoredAt = Number.NEGATIVE_INFINITY;
-  storage.onRestore(() => {
-    restoredAt = now();
-  });
 
   function checkPace(what: string): void {
     const known = paths.get(what);
@@ -47,23 +36,17 @@ export function createTraffic(storage: Storage, now: () => number, judge: Judge)
   }
 
   return {
-    toApi({ identity }, { method, path, body }) {
+    toApi(identity, { method, path, body }) {
       checkPace(`${identity} ${method} ${path}`);
       if (method !== "GET") checkCanaries(`${identity} ${method} ${path}`, JSON.stringify(body ?? null));
     },
-    toService({ identity, leaderElect }, { method, path }) {
-      const tokens = takeFirstByte();
+    toService(identity, { authorization }) {
+      const account = spareOf(authorization) ?? "";
+      const take = buckets.get(account) ?? tokenBucket(now);
+      buckets.set(account, take);
+      const tokens = take();
       if (tokens < -FIRST_BYTE_SLACK) {
         judge.violated("RateLimit", `${-tokens} first bytes over the rate limit leave ${identity}`);
-      }
-      if (!leaderElect || now() - restoredAt < RENEWED_MS) return;
-      const lease = storage.get("leases.coordination.k8s.io", `${OPERATOR_NAMESPACE}/${LEASE_NAME}`);
-      const holder = textAt(lease?.["spec"], "holderIdentity");
-      if (holder !== identity) {
-        judge.violated(
-          "LeaseBeforeRequest",
-          `${identity} sends ${method} ${path}, but the lease is held by "${holder}"`,
-        );
       }
     },
     logged: (line) => checkCanaries("the log", line),

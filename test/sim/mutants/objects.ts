@@ -5,8 +5,8 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   {
     name: "optimistic-lock",
     file: "src/controllers/controller-deps.ts",
-    find: "        { metadata: { resourceVersion }, status },",
-    replace: "        { metadata: {}, status },",
+    find: "      const metadata = { name, resourceVersion };",
+    replace: "      const metadata = { name, resourceVersion: undefined };",
     breaks: ["TerminalPhase", "PaidOnce", "OneEndpoint", "TrueStatus", "Stable"],
     tests: "test/unit/controllers",
   },
@@ -27,7 +27,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
   {
     name: "read-your-writes",
     file: "src/runtime/store.ts",
-    find: "      if (previous !== undefined && isSame && !isNewer(object, previous)) return undefined;",
+    find: "      if (previous !== undefined && isSame && !isNewer(object, previous) && !isMore(object, previous)) return undefined;",
     replace: "",
     breaks: ["PaidOnce", "OneEndpoint", "TerminalPhase", "TrueStatus", "Bounded", "Stable"],
     tests: "test/unit/runtime/store",

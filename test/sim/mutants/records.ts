@@ -3,6 +3,30 @@ import type { Mutant } from "./mutant.ts";
 /** Guards of the records that requests have in their objects. */
 export const RECORD_GUARDS: readonly Mutant[] = [
   {
+    name: "claim-of-a-request",
+    file: "src/controllers/jobs/request-claims.ts",
+    find: "if (holder !== undefined && holder.uid !== uid) return holder.name;",
+    replace: "",
+    breaks: ["PaidOnce"],
+    tests: "test/unit/controllers/jobs/request-claims",
+  },
+  {
+    name: "request-of-an-earlier-process",
+    file: "src/controllers/jobs/request-claims.ts",
+    find: "other.metadata.uid !== uid && isUnderWay(other)",
+    replace: "other.metadata.uid === uid && isUnderWay(other)",
+    breaks: ["PaidOnce"],
+    tests: "test/unit/controllers/jobs/request-claims",
+  },
+  {
+    name: "record-before-success",
+    file: "src/controllers/jobs/copy-results.ts",
+    find: "if (hash !== undefined) await recordResults(",
+    replace: "if (hash !== undefined) void recordResults(",
+    breaks: ["PaidOnce"],
+    tests: "test/unit/controllers/jobs/reuse",
+  },
+  {
     name: "record-before-send",
     file: "src/submission/submit-once.ts",
     find: "const object = await storeRecord(deps, request.object, record, signal);\n    request.onStored?.(object, record);",
@@ -182,12 +206,20 @@ export const RECORD_GUARDS: readonly Mutant[] = [
     tests: "test/unit/controllers/jobs",
   },
   {
-    name: "judge-of-a-record-leads",
+    name: "sender-of-a-record-lives",
     file: "src/controllers/jobs/observe.ts",
-    find: "deps.shared.assertLeading();",
-    replace: "",
+    find: "if (!deps.shared.hasSenderEnded(record.sender))",
+    replace: "if (record.sender === deps.shared.hasSenderEnded.name)",
     breaks: ["NoFalseUnknown"],
     tests: "test/component/controllers/jobs/records",
+  },
+  {
+    name: "sender-of-a-create-lives",
+    file: "src/controllers/gpu-endpoint/controller.ts",
+    find: "if (present !== undefined && awaitsSender(present)) return { requeueAfterMs: SENDER_MS };",
+    replace: "",
+    breaks: ["NoFalseUnknown", "OneEndpoint"],
+    tests: "test/unit/controllers/gpu-endpoint",
   },
   {
     name: "changed-before-the-record-of-a-job",

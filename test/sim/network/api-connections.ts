@@ -34,7 +34,7 @@ export type ApiNetwork = {
   lag?: () => Lag | undefined;
 };
 
-export type SentRequest = { method: string; path: string; body: JsonValue | undefined };
+export type SentRequest = { method: string; path: string; query: URLSearchParams; body: JsonValue | undefined };
 
 /** Connections of one process to the API server, and what happens to its watches. */
 export type ApiConnections = Connections & {
@@ -104,7 +104,7 @@ export function createApiConnections(
   function exchange(request: ApiRequest, reply: Reply): void {
     const url = new URL(request.path, "http://api");
     const body = typeof request.body === "string" ? parseJson(request.body) : undefined;
-    const sent: SentRequest = { method: request.method, path: url.pathname, body };
+    const sent: SentRequest = { method: request.method, path: url.pathname, query: url.searchParams, body };
     if (time.alive()) onSend(sent, "Before");
     if (!time.alive()) return;
     const { only, down } = weather();
@@ -239,10 +239,12 @@ export function createApiConnections(
   };
 }
 
-/** What a request to the API server writes of a paid request. An outcome that is written alone, with the
- * conditions of the record, is none. */
+/**
+ * What a request to the API server writes of a paid request: a status shows it until the next one. An outcome that is written alone, with
+ * the conditions of the record, is none.
+ */
 function recordWriteOf({ method, body }: SentRequest): RecordWrite | undefined {
-  if (method !== "PATCH" || body === undefined) return undefined;
+  if ((method !== "PATCH" && method !== "PUT") || body === undefined) return undefined;
   if (textAt(objectAt(objectAt(body, "metadata"), "annotations"), ANNOTATIONS.create) !== undefined) return "Record";
   const status = objectAt(body, "status");
   const state = textAt(status["submission"], "state");

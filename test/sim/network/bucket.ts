@@ -34,8 +34,13 @@ function written(text: string, at: number, part: string): string {
   return text.slice(0, at) + part + text.slice(at + part.length);
 }
 
+function storedAs(key: string, text: string): StoredArtifact {
+  const bytes = Buffer.from(text, "latin1");
+  return { uri: `s3://${key}`, bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
+}
+
 export function createBucket({ expiresAt, now, judge }: Sources): Bucket {
-  const objects = new Map<string, StoredArtifact & { identity: string | undefined }>();
+  const objects = new Map<string, StoredArtifact & { identity: string | undefined; text: string }>();
   const uploads = new Map<string, Upload>();
   const sinks = new Map<object, { identity: string; key: string; time: ProcessTime }>();
 
@@ -86,9 +91,8 @@ export function createBucket({ expiresAt, now, judge }: Sources): Bucket {
           if (source !== undefined && text !== contentOf(source).join("")) {
             judge.violated("CopiedWhole", `${key} is stored as "${text}" and comes from ${source}`);
           }
-          const sha256 = createHash("sha256").update(text).digest("hex");
-          const stored = { uri: `s3://${key}`, bytes: text.length, sha256 };
-          await ask(signal, () => void objects.set(key, { ...stored, identity: source }), "StoreUnreachable");
+          const stored = storedAs(key, text);
+          await ask(signal, () => void objects.set(key, { ...stored, identity: source, text }), "StoreUnreachable");
           uploads.delete(key);
           sinks.delete(sink);
           return stored;
@@ -132,6 +136,35 @@ export function createBucket({ expiresAt, now, judge }: Sources): Bucket {
           },
           "StoreUnreachable",
         ),
+      read: (short, { start, end }, signal) =>
+        ask(
+          signal,
+          () => {
+            const { text, sha256 } = objects.get(`${place}/${short}`) ?? {};
+            if (text === undefined) throw new ArtifactError("NotFound", `${short} does not exist`);
+            if (start > 0 && start >= text.length) return undefined;
+            const part = Buffer.from(text.slice(start, end), "latin1");
+            const chunks = (async function* () {
+              yield part;
+            })();
+            const close = async () => {};
+            return { totalBytes: text.length, start, end: start + part.length, version: sha256, chunks, close };
+          },
+          "StoreUnreachable",
+        ),
+      create: (short, text, signal) =>
+        ask(
+          signal,
+          () => {
+            const key = `${place}/${short}`;
+            if (objects.has(key)) return false;
+            const latin = Buffer.from(text).toString("latin1");
+            objects.set(key, { ...storedAs(key, latin), identity: undefined, text: latin });
+            return true;
+          },
+          "StoreUnreachable",
+        ),
+      digest: (short, signal) => ask(signal, () => objects.get(`${place}/${short}`), "StoreUnreachable"),
       clear: (short, signal) => ask(signal, () => void uploads.delete(`${place}/${short}`), "StoreUnreachable"),
       probe: (signal) => ask(signal, () => {}, "StoreUnreachable"),
       usage: async () => 0,

@@ -3,7 +3,7 @@ import type { Storage } from "../../../src/artifacts/handle.ts";
 import { createKubeClient } from "../../../src/kube/client.ts";
 import { assembleOperator } from "../../../src/operator/assemble.ts";
 import { createRestoreGuard } from "../../../src/operator/restore-guard.ts";
-import { createLeaderElector } from "../../../src/runtime/leader.ts";
+import { createMembers } from "../../../src/runtime/members.ts";
 import { createMetrics, type Metrics } from "../../../src/runtime/metrics.ts";
 import { anonymous } from "../../../tools/cluster/credentials.ts";
 import { createProcessTime, type ProcessTime } from "../engine/process-clock.ts";
@@ -13,7 +13,6 @@ import { type ApiConnections, type ApiNetwork, createApiConnections } from "../n
 import { ServiceDispatcher, type ServiceNetwork } from "../network/service-dispatcher.ts";
 
 export const OPERATOR_NAMESPACE = "mooring";
-export const LEASE_NAME = "mooring-operator";
 export const CLUSTER_UID = "11111111-2222-3333-4444-555555555555";
 
 export type ProcessOptions = {
@@ -22,7 +21,6 @@ export type ProcessOptions = {
   /** By how much the wall clock of its machine is ahead, ms. */
   skewMs: number;
   log: Logger;
-  leaderElect: boolean;
   /** Folder for the volumes of ArtifactStores. Default: there is none. */
   artifactRoot?: string;
   api: (process: ProcessTime) => ApiNetwork;
@@ -41,8 +39,8 @@ export type OperatorProcess = {
   identity: string;
   time: ProcessTime;
   connections: ApiConnections;
-  /** Whether it believes that it holds the lease. */
-  leading(): boolean;
+  /** The accounts that it believes to serve. */
+  serves(account: string): boolean;
   /** SIGTERM. */
   stop(): void;
   /** SIGKILL: nothing that it was about to do happens. */
@@ -55,7 +53,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const STOP_DEADLINE_MS = 20_000;
 
 export function startProcess(options: ProcessOptions): OperatorProcess {
-  const { identity, scheduler, log, leaderElect } = options;
+  const { identity, scheduler, log } = options;
   const time = createProcessTime(scheduler, options.skewMs);
   const { clock } = time;
   const sequence = scheduler.random(`process ${identity}`);
@@ -70,9 +68,8 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
   const end = (error: Error) => fenced.abort(error);
   const restore = createRestoreGuard({ client, namespace: OPERATOR_NAMESPACE, clock, log, end });
   const { kube } = restore;
-  const lease = { client: kube, namespace: OPERATOR_NAMESPACE, identity, clock, log };
-  const elector = leaderElect ? createLeaderElector({ ...lease, name: LEASE_NAME }) : undefined;
-  const { manager, recorder } = assembleOperator({
+  const members = createMembers({ client: kube, namespace: OPERATOR_NAMESPACE, name: identity, clock, log });
+  const { manager, recorder, servers } = assembleOperator({
     kube,
     restore,
     clock,
@@ -80,8 +77,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     newID: createUuids(scheduler.random(`ids ${identity}`)),
     log,
     metrics: options.metrics ?? createMetrics({ process: false }),
-    elector,
-    identity,
+    members,
     installation: OPERATOR_NAMESPACE,
     end,
     clusterUID: CLUSTER_UID,
@@ -90,6 +86,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     stopDeadlineMs: STOP_DEADLINE_MS,
     allowPrivateNetworks: true,
     allowAmbientCredentials: false,
+    showsSpending: true,
     deniedNetworks: [],
     artifactRoot: options.artifactRoot,
     openService: (origin) => new ServiceDispatcher(options.service(time, origin), time),
@@ -98,7 +95,9 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
 
   async function run(): Promise<string> {
     try {
-      await manager.run(AbortSignal.any([stop.signal, fenced.signal]));
+      const ending = AbortSignal.any([stop.signal, fenced.signal]);
+      await members.join(ending);
+      await manager.run(ending);
       await recorder.flush(AbortSignal.abort());
       return fenced.signal.aborted ? "fenced" : "stopped";
     } catch (error) {
@@ -118,7 +117,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     identity,
     time,
     connections,
-    leading: () => manager.leading() && elector?.surelyHeld() !== false,
+    serves: (account) => servers.serves(account) && members.surelyHeld(),
     stop: () => time.deliver(() => stop.abort(new Error("SIGTERM"))),
     kill() {
       time.die();

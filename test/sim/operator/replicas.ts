@@ -7,7 +7,7 @@ export type ReplicasOptions = {
   scheduler: Scheduler;
   wiring: (
     of: () => OperatorProcess | undefined,
-    sender: { identity: string; leaderElect: boolean },
+    identity: string,
   ) => Pick<ProcessOptions, "api" | "service" | "storage" | "log" | "scheduler">;
 };
 
@@ -61,10 +61,9 @@ export function createReplicas({ count, scheduler, wiring }: ReplicasOptions): R
 
   function start(slot: Slot): void {
     const identity = `operator-${started.length + 1}`;
-    const sender = { identity, leaderElect: true };
     const process = startProcess({
-      ...wiring(() => slot.process, sender),
-      ...sender,
+      ...wiring(() => slot.process, identity),
+      identity,
       skewMs: skews.between(-1_000, 1_000),
       onExit(reason) {
         scheduler.trace(`${identity} ends: ${reason}`);

@@ -11,7 +11,8 @@ const RETRY_MS = 5_000;
 /** A user creates an object, as soon as its name is free. */
 export function createObject(world: World, object: ObjectPlan): void {
   const { cluster, scheduler, plan } = world;
-  if (cluster.create(resourceOf(object), object.namespace, manifestOf(object))) return;
+  if (cluster.create(resourceOf(object), object.namespace, manifestOf(object)) && object.ttlSeconds === undefined)
+    return;
   if (scheduler.now() < plan.chaosMs) scheduler.after(RETRY_MS, () => createObject(world, object));
 }
 

@@ -25,6 +25,13 @@ export const API_KEY = "canary-key-000";
 /** The key of another member of the account. */
 export const FOREIGN_KEY = "canary-key-foreign";
 export const ENV_VALUE = "canary-env-000";
+/** The keys of Accounts without objects, which processes divide among them. */
+export const spareKey = (index: number): string => `canary-key-spare-${index}`;
+/** The account of such a key; undefined: it is another key. */
+export function spareOf(authorization: string | undefined): string | undefined {
+  const [, index] = /canary-key-(spare-\d+)$/.exec(authorization ?? "") ?? [];
+  return index;
+}
 /** Every secret value contains one of these; nothing else does. */
 export const CANARIES = ["canary-key", "canary-env"];
 
@@ -73,6 +80,17 @@ export function createBase(cluster: Cluster, plan: Plan): void {
       ...budget,
     },
   });
+  createSpares(cluster, plan);
+}
+
+/** Accounts of namespace `platform` without objects. */
+function createSpares(cluster: Cluster, plan: Plan): void {
+  for (let index = 0; index < plan.spares; index++) {
+    const [name, apiKey] = [`spare-${index}`, base64(spareKey(index))];
+    cluster.create(secretResource, "platform", { metadata: { name }, data: { apiKey } });
+    const spec = { ...connectionOf(plan), apiKeySecretRef: { name, key: "apiKey" } };
+    cluster.create(accountResource, "platform", { metadata: { name }, spec });
+  }
 }
 
 function createStore(cluster: Cluster, namespace: string): void {
@@ -136,7 +154,12 @@ const TOKEN_ENV: Json = { name: "TOKEN", valueFrom: { secretKeyRef: { name: "env
 function specOf(object: ObjectPlan): Json {
   const mark = markOf(object);
   const prompt = object.fails ? `${mark} please fail` : mark;
-  const output = object.stored === true ? { output: { storeRef: { name: "results" } } } : {};
+  const { ttlSeconds } = object;
+  const output = {
+    ...(object.stored === true ? { output: { storeRef: { name: "results" } } } : {}),
+    ...(object.reuse === true ? { reuse: "SameRequest" } : {}),
+    ...(ttlSeconds === undefined ? {} : { ttlSecondsAfterFinished: ttlSeconds }),
+  };
   if (object.kind === "VideoJob") {
     return {
       ...output,
@@ -173,6 +196,18 @@ function specOf(object: ObjectPlan): Json {
 export function objectOf(world: { cluster: Cluster }, object: ObjectPlan): Json | undefined {
   const found = world.cluster.get(resourceOf(object), object);
   return serialOf(found) === object.serial ? found : undefined;
+}
+
+/** Whether an endpoint uses ClusterAccount `default`: it is bound to it, or neither bound nor in a namespace with a default account. */
+export function needsClusterAccount(world: { cluster: Cluster; plan: Plan }): boolean {
+  return world.plan.objects.some((plan) => {
+    const object = plan.kind === "GpuEndpoint" ? objectOf(world, plan) : undefined;
+    if (object === undefined) return false;
+    const bound = textAt(objectAt(objectAt(object, "status"), "account"), "kind");
+    const { namespace } = plan;
+    const own = world.cluster.get(accountResource, { namespace, name: "default" });
+    return bound === "ClusterAccount" || (bound === undefined && own === undefined);
+  });
 }
 
 export function serialOf(object: Json | undefined): number | undefined {

@@ -25,6 +25,10 @@ export type ObjectPlan = {
   backoffLimit?: number;
   /** Job: its first task fails. */
   fails?: boolean;
+  /** Job: it reuses results. Objects with the same serial send the same request. */
+  reuse?: boolean;
+  /** Job: it is deleted so long after its end, and a user who looks every some seconds creates it again. */
+  ttlSeconds?: number;
   /** Job: its manifest was copied from a job that had been released. */
   copiedToken?: boolean;
 };
@@ -95,6 +99,8 @@ export type Timed<T> = T & { at: number };
 export type Plan = {
   seed: number;
   replicas: number;
+  /** Accounts without objects, which the processes divide among them. */
+  spares: number;
   streamingLists: boolean;
   generation: "Current" | "Earlier";
   listDelayMs: number;
@@ -138,12 +144,13 @@ export function planOf(seed: number, hours?: number): Plan {
   const { chaosMs } = pace;
   const planned = planObjects(random, pace);
   const rivals = planRivals(`${seed} ${hours}`, planned, chaosMs);
-  const objects = [...planStores(`${seed} ${hours}`, planned), ...rivals];
+  const alone = [...planStores(`${seed} ${hours}`, planned), ...rivals];
+  const objects = [...alone, ...planReuse(`${seed} ${hours}`, alone, chaosMs)];
   const generation = chance(random, 0.7) ? "Current" : "Earlier";
   const jobs = objects.filter(({ kind }) => kind !== "GpuEndpoint").length;
   const plan: Plan = {
     seed,
-    replicas: chance(random, 0.4) ? 2 : 1,
+    ...planReplicas(`${seed} ${hours}`, chance(random, 0.4)),
     streamingLists: chance(random, 0.75),
     generation,
     listDelayMs: chance(random, 0.3) ? Math.round(random.between(0, 20_000)) : 0,
@@ -170,6 +177,13 @@ export function planOf(seed: number, hours?: number): Plan {
     ...plan,
     faults: [...plan.faults, ...planRecordFaults(`${seed} ${hours}`, plan), ...planCrashLoop(`${seed} ${hours}`, plan)],
   };
+}
+
+/** One, two or three processes, and accounts for each of several. */
+function planReplicas(purpose: string, several: boolean): Pick<Plan, "replicas" | "spares"> {
+  const random = createRandom(hashText(`replicas ${purpose}`));
+  if (!several) return { replicas: 1, spares: chance(random, 0.2) ? 2 : 0 };
+  return { replicas: chance(random, 0.5) ? 3 : 2, spares: Math.round(random.between(0, 5)) };
 }
 
 const isOfService = (fault: object) => "of" in fault && fault.of === "service";
@@ -243,6 +257,21 @@ function planRivals(purpose: string, { length }: readonly ObjectPlan[], chaosMs:
     appName: "chosen",
     at: Math.round(at + i * lateMs),
   }));
+}
+
+/** In a fifth of the seeds, jobs with the same request reuse its results: one that comes again and again, and one at about the same time. */
+function planReuse(purpose: string, { length }: readonly ObjectPlan[], chaosMs: number): ObjectPlan[] {
+  const random = createRandom(hashText(`reuse ${purpose}`));
+  if (random.next() < 0.8) return [];
+  const at = Math.round(random.between(0, chaosMs * 0.5));
+  const kind = chance(random, 0.6) ? "SpeechJob" : "VideoJob";
+  const synchronous = kind === "SpeechJob" && chance(random, 0.6);
+  const job = { serial: length, kind, namespace: "team-a", stored: true, reuse: true, synchronous } as const;
+  const lateMs = chance(random, 0.5) ? 3_000 * random.next() ** 2 : 90_000 * random.next();
+  return [
+    { ...job, name: "again", at, ttlSeconds: 20 },
+    { ...job, name: "twin", at: Math.round(at + lateMs) },
+  ];
 }
 
 function planActions(random: Random, objects: readonly ObjectPlan[], { chaosMs, releaseMs }: Pace): Timed<Action>[] {

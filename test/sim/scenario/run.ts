@@ -1,17 +1,20 @@
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { LEDGER_NAMES, WRITE_MS } from "../../../src/controllers/billing/ledger.ts";
-import { type Json, textAt } from "../api-server/json.ts";
+import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import { RunawayError, settled } from "../engine/scheduler.ts";
 import { watchBindings } from "../invariants/bindings.ts";
 import { watchConcurrency } from "../invariants/concurrency.ts";
 import { judgeCopies } from "../invariants/copies.ts";
+import { watchReuse } from "../invariants/reuse.ts";
 import { condition, unstable, watchTerminalPhases } from "../invariants/stability.ts";
+import { watchStatuses } from "../invariants/statuses.ts";
 import { createTruthWatch } from "../invariants/truth.ts";
 import type { Violation } from "../invariants/violation.ts";
 import { CALM, type FaultCounts } from "../network/weather.ts";
 import { createObject, performAction, releaseHalted } from "./actions.ts";
 import { inject } from "./faults.ts";
-import { objectOf, resourceOf, SYNC_MS } from "./manifests.ts";
+import { balance, handOver } from "./handing-over.ts";
+import { objectOf, resourceOf, SYNC_MS, serialOf } from "./manifests.ts";
 import type { Action, Plan } from "./plan.ts";
 import { createWorld, type RunOptions, type World } from "./world.ts";
 
@@ -58,7 +61,13 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
   try {
     watchTerminalPhases(world);
     watchConcurrency(world);
+    watchStatuses({
+      ...world,
+      isTampered: (object) => world.records.isTampered(serialOf(object) ?? -1),
+      tell: (object, problems) => judge.violated("Consistent", `${shownName(object)}: ${problems.join("; ")}`),
+    });
     watchBindings(world);
+    watchReuse(world);
     for (const object of plan.objects) scheduler.after(object.at, () => createObject(world, object));
     for (const action of plan.actions) scheduler.after(action.at, () => performAction(world, action));
     for (const fault of plan.faults) scheduler.after(fault.at, () => inject(world, fault));
@@ -73,6 +82,9 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     await becomeStable(world);
     await goOn(world);
     await becomeStable(world);
+    await handOver(world, (until) => runUntil(world, until));
+    await becomeStable(world);
+    await balance(world, (until) => runUntil(world, until));
     world.records.judgeEnd();
     judgeCopies(world);
     await stayQuiet(world);
@@ -94,6 +106,9 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     lastLines: scheduler.lastLines(),
   };
 }
+
+const shownName = ({ kind, metadata }: Json) =>
+  `${kind} ${textAt(metadata, "namespace") ?? ""}/${textAt(metadata, "name")}`;
 
 function runUntil({ scheduler, judge }: World, until: number): Promise<void> {
   let second = { from: scheduler.now(), steps: scheduler.steps() };
@@ -188,15 +203,36 @@ async function stayQuiet(world: World): Promise<void> {
       expiriesTold.add(expiry);
       return;
     }
-    if (!QUIET_EXCEPT.includes(id)) judge.violated("Quiet", `${written} is written although everything is stable`);
+    if (QUIET_EXCEPT.includes(id)) return;
+    const history = storage.collection(id).history.filter((event) => textAt(event.object["metadata"], "name") === name);
+    const changes = differing(objectAt(history.at(-2)?.object, "status"), objectAt(object, "status"));
+    judge.violated("Quiet", `${written} is written although everything is stable: ${changes}`);
   });
+  const callsBefore = new Map(world.calls);
   const before = JSON.stringify(service.endpoints.all().map(({ parameters }) => parameters));
   await runUntil(world, scheduler.now() + QUIET_MS);
   stop();
+  const accounts = ["clusteraccounts.mooring.dev", "accounts.mooring.dev"].flatMap((id) => [
+    ...storage.collection(id).objects.values(),
+  ]).length;
+  for (const [operation, count] of world.calls) {
+    const more = count - (callsBefore.get(operation) ?? 0);
+    if (more > accounts * (AT_REST[operation] ?? 0)) {
+      judge.violated("Quiet", `${more} calls of ${operation} in ${QUIET_MS / 1_000} s, although everything is stable`);
+    }
+  }
   const after = JSON.stringify(service.endpoints.all().map(({ parameters }) => parameters));
   if (before !== after) judge.violated("Quiet", "the endpoints of the service changed although everything was stable");
   const wrong = unstable(world);
   if (wrong.length > 0) judge.violated("Quiet", `was stable, and is no more: ${wrong.join("\n")}`);
+}
+
+/** The fields that differ, with both values. */
+function differing(before: Json, after: Json): string {
+  const text = (value: unknown) => JSON.stringify(value) ?? "none";
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changed = fields.filter((field) => text(before[field]) !== text(after[field]));
+  return changed.map((field) => `${field}: ${text(before[field])} -> ${text(after[field])}`).join("; ");
 }
 
 /**
@@ -212,5 +248,16 @@ const EXPIRY_REASONS = ["Expiring", "Expired"];
 
 /** Running workers cost money, so their usage is written, but only so often. A write that failed before is repeated by itself. */
 const USAGE_WRITES = Math.ceil(QUIET_MS / WRITE_MS) + 1;
+/**
+ * Calls for an account in `QUIET_MS`: lists at `syncInterval`, of the earlier generation in two parts, bills each minute, a probe, and a read
+ * of an endpoint that is missing.
+ */
+const AT_REST: Record<string, number> = {
+  listEndpoints: 6,
+  listEndpointsEarlier: 12,
+  listBills: 3,
+  getEndpointLimits: 1,
+  getEndpoint: 2,
+};
 /** The lease is renewed; an account's status shows when its endpoints were last read. */
 const QUIET_EXCEPT = ["leases.coordination.k8s.io", "clusteraccounts.mooring.dev", "accounts.mooring.dev"];

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { createCore } from "../../../src/simulator/core.ts";
+import { type CoreRequest, createCore } from "../../../src/simulator/core.ts";
 import { createService, type Service } from "../../../src/simulator/service.ts";
 import { createApiServer, type Lag } from "../api-server/server.ts";
 import { createStorage, type Storage } from "../api-server/storage.ts";
@@ -11,6 +11,7 @@ import { createEndpointCensus, type EndpointCensus } from "../invariants/endpoin
 import { createPayments, type Payments } from "../invariants/payments.ts";
 import { createRecords, type Records, type Senders } from "../invariants/records.ts";
 import { createRestores, type Restores } from "../invariants/restores.ts";
+import { createServersWatch, type ServersWatch } from "../invariants/servers.ts";
 import { createTraffic } from "../invariants/traffic.ts";
 import { createJudge, type Judge } from "../invariants/violation.ts";
 import { type Bucket, createBucket } from "../network/bucket.ts";
@@ -18,7 +19,7 @@ import { CALM, type FaultCounts, type Weather } from "../network/weather.ts";
 import type { OperatorProcess, ProcessOptions } from "../operator/process.ts";
 import { createReplicas, type Replicas } from "../operator/replicas.ts";
 import { type Cluster, createCluster } from "./cluster.ts";
-import { API_KEY, createBase, DELETE_OPERATION, FOREIGN_KEY, serialIn } from "./manifests.ts";
+import { API_KEY, createBase, DELETE_OPERATION, FOREIGN_KEY, serialIn, spareKey } from "./manifests.ts";
 import type { Plan } from "./plan.ts";
 import { createTampering, type Tampering } from "./tampering.ts";
 
@@ -34,6 +35,7 @@ export type World = {
   bucket: Bucket;
   payments: Payments;
   census: EndpointCensus;
+  servers: ServersWatch;
   restores: Restores;
   records: Records;
   tampering: Tampering;
@@ -41,6 +43,8 @@ export type World = {
   /** Until when the CRDs are older than the operator, ms since the beginning. */
   schema: { pruneUntil: number };
   counts: FaultCounts;
+  /** Requests that the service got, by operation. */
+  calls: Map<string, number>;
   /** Where processes list and watch that start at `since` or later. */
   staleness: { current: { since: number; lag: Lag } | undefined };
 };
@@ -73,7 +77,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     now: () => EPOCH_MS + scheduler.now(),
     sleep: async () => {},
     config: {
-      apiKeys: [API_KEY, FOREIGN_KEY],
+      apiKeys: [API_KEY, FOREIGN_KEY, ...Array.from({ length: plan.spares }, (_, index) => spareKey(index))],
       keySees: "Member",
       listDelayMs: plan.listDelayMs,
       duplicateAppName: plan.duplicateAppName,
@@ -110,10 +114,16 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     lastSender: (serial) => records.lastFlight(serial)?.sender,
     hasEnded: (identity) => senders.endOf(identity) !== undefined,
   });
-  const traffic = createTraffic(storage, scheduler.now, judge);
+  const traffic = createTraffic(scheduler.now, judge);
+  const servers = createServersWatch(storage, scheduler.now, judge);
   const backoffs = createBackoffWatch(storage, scheduler.now, judge);
+  const isReused = ({ body }: CoreRequest) => {
+    const serial = serialIn(JSON.stringify(body ?? null));
+    return plan.objects.some((object) => object.serial === serial && object.reuse === true);
+  };
   const weather = { api: CALM, service: CALM };
   const counts: FaultCounts = new Map();
+  const calls = new Map<string, number>();
   const staleness: World["staleness"] = { current: undefined };
 
   const log = pino(
@@ -139,7 +149,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
   };
   const wiring = (
     of: () => OperatorProcess | undefined,
-    { identity, leaderElect }: { identity: string; leaderElect: boolean },
+    identity: string,
   ): Pick<ProcessOptions, "api" | "service" | "storage" | "log" | "scheduler"> => ({
     scheduler,
     log,
@@ -150,7 +160,10 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
       weather: () => weather.api,
       random: scheduler.random(`api ${identity}`),
       onSend(request, moment) {
-        if (moment === "Before") traffic.toApi({ identity, leaderElect }, request);
+        if (moment === "Before") {
+          traffic.toApi(identity, request);
+          servers.toApi(identity, request);
+        }
         const isWrite = request.method !== "GET" && !request.path.includes("/leases/");
         replicas.sent(of(), isWrite ? "ApiWrite" : "Read", moment);
       },
@@ -169,6 +182,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
       random: scheduler.random(`service ${identity}`),
       call: async (request) => {
         const answer = await core.call(request);
+        calls.set(answer.operation, (calls.get(answer.operation) ?? 0) + 1);
         payments.accepted(request, answer);
         census.accepted(request, answer);
         if (answer.effect === "TaskSubmitted" && answer.id !== undefined) records.accepted(request, answer.id);
@@ -178,9 +192,11 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
       },
       onSend(request, moment) {
         if (moment === "Before") {
-          traffic.toService({ identity, leaderElect }, request);
-          backoffs.sent(identity, request);
-          restores.sent(request);
+          traffic.toService(identity, request);
+          servers.toService(identity, request);
+          // Another object may send the same request.
+          if (!isReused(request)) backoffs.sent(identity, request);
+          if (!isReused(request)) restores.sent(request);
           records.sent(identity, request);
         }
         replicas.sent(of(), request.method === "GET" ? "Read" : "ServiceWrite", moment);
@@ -193,8 +209,8 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     }),
   });
   const replicas = createReplicas({ count: plan.replicas, scheduler, wiring });
-  const judges = { judge, bucket, payments, census, restores, records, tampering };
-  return { plan, scheduler, storage, cluster, service, replicas, ...judges, weather, schema, counts, staleness };
+  const judges = { judge, bucket, payments, census, servers, restores, records, tampering };
+  return { plan, scheduler, storage, cluster, service, replicas, ...judges, weather, schema, counts, calls, staleness };
 }
 
 /** A write can be stored so long after its fault ends. */

@@ -5,6 +5,7 @@ import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 import { createKubeClient, type KubeClient } from "../../../src/kube/client.ts";
 import type { Connections } from "../../../src/kube/connections.ts";
 import { configMapResource, namespaceResource, type Resource, secretResource } from "../../../src/kube/resource.ts";
+import type { Metrics } from "../../../src/runtime/metrics.ts";
 import type { AssumptionsInput } from "../../../src/simulator/assumptions.ts";
 import { createCore } from "../../../src/simulator/core.ts";
 import { controlRoutes } from "../../../src/simulator/routes/control.ts";
@@ -58,6 +59,7 @@ export type Stage = Pick<
 export type Hooks = {
   api?: (server: ApiServer) => Partial<ApiNetwork>;
   service?: (of: ServiceNetwork) => Partial<ServiceNetwork>;
+  metrics?: Metrics;
 };
 
 export type StageOptions = {
@@ -154,8 +156,9 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
         onSend: () => {},
       };
       const process = startProcess({
-        ...{ identity, scheduler, skewMs: 0, log, leaderElect: false },
+        ...{ identity, scheduler, skewMs: 0, log },
         ...(artifactRoot === undefined ? {} : { artifactRoot }),
+        ...(hooks.metrics === undefined ? {} : { metrics: hooks.metrics }),
         api: () => ({
           ...network,
           server,

@@ -26,6 +26,8 @@ const ENDPOINT = {
   exportTo: { configMap: { name: "NAME" } },
 };
 const JOB = { accountRef: { kind: "Account", name: "default" }, suspend: true, ttlSecondsAfterFinished: 86_400 };
+/** A private address: nothing is sent there for an Account. */
+const CALLBACK = { url: "http://127.0.0.1:9/ended", secretRef: REFERENCE };
 const SPEECH = {
   ...JOB,
   voiceSetting: { voiceID: "announcer", speed: 1, vol: 1, pitch: 0, emotion: "calm", textNormalization: true },
@@ -156,6 +158,20 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
       kind: "SpeechJob",
       name: "speech-map",
       spec: { ...SPEECH, model: "speech-2.6-hd", textFrom: { configMapKeyRef: REFERENCE } },
+    },
+    {
+      kind: "SpeechJob",
+      name: "speech-callback",
+      spec: { ...SPEECH, model: "speech-2.6-hd", text: "Ahoy NAME.", callback: CALLBACK },
+    },
+    {
+      kind: "VideoJob",
+      name: "video-callback",
+      spec: {
+        ...JOB,
+        imageToVideo: { prompt: "Waves", imageURL: "https://images.example.com/sea.png" },
+        callback: CALLBACK,
+      },
     },
     {
       kind: "VideoJob",

@@ -33,7 +33,7 @@ export const DOMAIN: readonly DomainRow[] = [
   },
   {
     kinds: ALL,
-    path: /(minRemaining|monthlyLimit|reservePerTask)$/,
+    path: /(minRemaining|monthlyLimit|reservePerTask|maxCost)$/,
     valid: ["0.0001", "12.5"],
     invalid: ["-1", "1.23456"],
   },
@@ -104,6 +104,12 @@ export const DOMAIN: readonly DomainRow[] = [
   { kinds: ["GpuEndpoint"], path: /^volumes$/, valid: [[{ type: "local", mountPath: "/scratch" }]] },
   // Jobs
   { kinds: JOBS, path: /^managedBy$/, odd: ["example.com/queue"], invalid: ["queue", "a b/c"] },
+  {
+    kinds: JOBS,
+    path: /^callback\.url$/,
+    odd: [`${NOWHERE}/a?b=c`],
+    invalid: ["ftp://a", "http://a@b", "http://a/#b"],
+  },
   { kinds: JOBS, path: /URL$/, odd: ["https://a.example.com/b", "http://10.0.0.1/c"], invalid: ["ftp://a", "a"] },
   { kinds: JOBS, path: /referenceURLs$/, odd: [["https://a.example.com/b"]], invalid: [["a"]] },
   { kinds: ["SpeechJob"], path: /^text$/, odd: ["One.<#0.5#>Two."], invalid: ["One.<#0.5#><#0.5#>Two.", "<#100#>"] },

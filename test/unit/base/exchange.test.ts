@@ -59,6 +59,40 @@ describe("exchange", () => {
     expect([statusCode, await text, sent.log]).toEqual([200, "ab", []]);
   });
 
+  it("gives a body that has arrived at once, and no other one", async () => {
+    const sent = begin();
+    sent.start();
+    sent.head();
+    sent.data("a");
+    const { body } = await sent.answer;
+    expect(body.whole?.()).toBeUndefined();
+    sent.data("b");
+    sent.end();
+    expect(String(body.whole?.())).toBe("ab");
+
+    const empty = begin();
+    empty.start();
+    empty.head();
+    empty.end();
+    expect(String((await empty.answer).body.whole?.())).toBe("");
+
+    const cut = begin();
+    cut.start();
+    cut.head();
+    cut.data("a");
+    cut.fail("cut");
+    expect((await cut.answer).body.whole?.()).toBeUndefined();
+  });
+
+  it.each([true, false])("refuses a body with too many bytes, whether or not it has arrived: %s", async (arrived) => {
+    const sent = begin();
+    sent.start();
+    sent.head();
+    sent.data("abc");
+    if (arrived) sent.end();
+    await expect(bytesOf((await sent.answer).body, 2)).rejects.toThrow("the response has more than 2 bytes");
+  });
+
   it("holds 64 KiB that nobody reads, then pauses the connection until its reader has caught up", async () => {
     const sent = begin();
     sent.start();

@@ -41,6 +41,19 @@ it("follows a changed interval within a second", async () => {
   expect(polls).toEqual([0, 11_000]);
 });
 
+it("follows a changed interval at once when it is woken, and is woken by its end", async () => {
+  const { clock, polls, state, loop } = setUp();
+  state.intervalMs = 3_600_000;
+  loop.wake(); // it has not started
+  loop.start();
+  await clock.advance(10_500);
+  state.intervalMs = 5_000;
+  loop.wake();
+  await clock.advance(0);
+  expect(polls).toEqual([0, 10_500]);
+  await loop.stop();
+});
+
 it("stops a poll under way, with the reason, and polls no more", async () => {
   let reason: unknown;
   const { clock, polls, loop } = setUp(

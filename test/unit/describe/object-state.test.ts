@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { PENDING_CONDITION } from "../../../src/api/v1alpha1/meta.ts";
 import { type AnyObject, type AnyStatus, objectState } from "../../../src/describe/object-state.ts";
 import type { Condition } from "../../../src/kube/types.ts";
 
@@ -51,6 +52,27 @@ describe("the state of an object", () => {
       needsUser: false,
     },
     {
+      name: "a suspended endpoint",
+      given: object({ conditions: [condition("Ready", "True", "Suspended")] }),
+      state: "Suspended",
+      reason: "Suspended",
+      needsUser: false,
+    },
+    {
+      name: "a suspended job",
+      given: object({ phase: "Pending", conditions: [condition("Ready", "False", "Suspended")] }),
+      state: "Suspended",
+      reason: "Suspended",
+      needsUser: false,
+    },
+    {
+      name: "an endpoint that is resumed",
+      given: object({ conditions: [condition("Ready", "True", "Suspended")], observedGeneration: 1 }),
+      state: "Reconciling",
+      reason: "Suspended",
+      needsUser: false,
+    },
+    {
       name: "a deletion that is blocked",
       given: object({ conditions: stalled }, { deletionTimestamp: "2026-11-22T01:00:00Z" }),
       state: "Deleting",
@@ -81,4 +103,24 @@ describe("the state of an object", () => {
   ])("$name: $state", ({ given, state, reason, needsUser }) => {
     expect(objectState(given)).toMatchObject({ state, reason, needsUser });
   });
+});
+
+describe("the process that serves an account", () => {
+  const server = { namespace: "mooring-system", lease: "mooring-0", since: "2026-11-22T01:00:00Z" };
+  it.each([
+    { name: "of an account that is served", given: server, shown: "mooring-system/mooring-0" },
+    {
+      name: "of an account that was released",
+      given: { ...server, released: "2026-11-22T02:00:00Z" },
+      shown: undefined,
+    },
+    { name: "of an account that was never served", given: undefined, shown: undefined },
+  ])("$name: $shown", ({ given, shown }) => {
+    expect(objectState(object({ conditions: ready, server: given })).server).toBe(shown);
+  });
+});
+
+it("a new object is Pending since its creation: the API server gives its condition the epoch", () => {
+  expect(objectState(object({ conditions: [PENDING_CONDITION] })).since).toBe("2026-11-22T00:00:00Z");
+  expect(objectState(object({ conditions: ready })).since).toBe("2026-11-22T01:00:00Z");
 });

@@ -23,6 +23,7 @@ const objectOf = (status: AnyStatus, spec: object = {}, meta: object = {}): AnyO
 });
 const account = { kind: "Account", name: "main", baseURL: "https://api.example.com/it's" };
 const on = (kind: string) => `${kind} -n team sea`;
+const resolve = (kind: string) => `mooring resolve ${kind}/sea -n team`;
 const resubmit = (kind: string) => `kubectl annotate ${on(kind)} mooring.dev/resubmit-token="$(date +%s)" --overwrite`;
 const attach = (kind: string) => `kubectl annotate ${on(kind)} mooring.dev/attach-task=TASK_ID --overwrite`;
 
@@ -32,13 +33,13 @@ describe("the commands that are offered come from our own code", () => {
       name: "a halted video",
       kind: "VideoJob",
       object: objectOf({ phase: "Halted", conditions: stalled("SubmissionUnknown") }),
-      commands: [attach("videojob"), resubmit("videojob"), `kubectl delete ${on("videojob")}`],
+      commands: [resolve("videojob"), attach("videojob"), resubmit("videojob"), `kubectl delete ${on("videojob")}`],
     },
     {
       name: "halted audio without a task",
       kind: "SpeechJob",
       object: objectOf({ phase: "Halted", conditions: stalled("ResponseUnusable") }, { model: "speech-2.6-turbo" }),
-      commands: [resubmit("speechjob"), `kubectl delete ${on("speechjob")}`],
+      commands: [resolve("speechjob"), resubmit("speechjob"), `kubectl delete ${on("speechjob")}`],
     },
     {
       name: "a task that is not found",

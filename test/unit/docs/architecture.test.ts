@@ -9,7 +9,7 @@ const sources = (await readdir(`${root}src`, { recursive: true }))
   .map((path) => `src/${path}`);
 
 /** The files of VideoJob itself; a new kind has files of its own instead. */
-const OWN = /^src\/(api\/v1alpha1\/video-job|controllers\/jobs\/requests\/video|ui\/page\/forms\/video-job)\.ts$/;
+const OWN = /^src\/(api\/v1alpha1\/video-job|controllers\/jobs\/requests\/video|ui\/page\/form\/video-job)\.ts$/;
 const NAMES_VIDEO_JOB = /\b(VideoJob|submitImageToVideo|imageToVideo\(request: object)\b/;
 
 /** The part of a page below a heading. */

@@ -59,7 +59,7 @@ describe.each(panels.map((panel) => [panel.title, panel] as const))("%s", (_titl
   it("filters by what its metrics are labeled with", () => {
     for (const { expr } of panel.targets) {
       for (const [, metric, selector = ""] of expr.matchAll(/\b(mooring_\w+)(\{[^}]*\})?/g)) {
-        if (/^mooring_(account|budget|spend|service_requests|tasks|bills|breaker)/.test(metric ?? "")) {
+        if (/^mooring_(account_|budget|spend|service_requests|tasks|bills|breaker)/.test(metric ?? "")) {
           expect(selector, expr).toContain('account=~"$account"');
         }
         if (/^mooring_(namespace|stuck|estimated)/.test(metric ?? "")) {

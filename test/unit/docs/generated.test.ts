@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
-import { withFlags } from "../../../scripts/flags.ts";
+import { between } from "../../../scripts/between.ts";
 import { generatedPages } from "../../../scripts/pages.ts";
 import { REASONS } from "../../../src/api/v1alpha1/reasons.ts";
 import { flagOf, operatorConfigSchema, variableOf } from "../../../src/operator/config.ts";
@@ -21,16 +21,16 @@ describe("pages made from the source", () => {
   });
 
   test("name every setting of the operator, as flag and as variable", async () => {
-    const page = await read("docs/how-to/operator.md");
+    const page = await read("docs/reference/command-line.md");
     for (const setting of Object.keys(operatorConfigSchema.shape)) {
-      expect(page).toContain(`| \`${flagOf(setting)} `);
-      expect(page).toContain(`| \`${variableOf(setting)}\` |`);
+      expect(page).toContain(`\n  ${flagOf(setting)} `);
+      expect(page).toContain(`[$${variableOf(setting)}]`);
     }
   });
 });
 
 test("a page without the marks is an error", () => {
-  expect(() => withFlags("# Page\n", "table")).toThrow("no <!-- flags -->");
+  expect(() => between("values", "# Page\n", "table")).toThrow("no <!-- values -->");
 });
 
 describe("docs/reference/dependencies.md", () => {

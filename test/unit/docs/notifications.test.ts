@@ -41,7 +41,8 @@ it("the route of Alertmanager names alerts that exist", async () => {
 });
 
 it("the page names Events and alerts that exist", async () => {
-  const rows = (await read("docs/how-to/notifications.md")).split("\n").filter((line) => line.startsWith("| "));
+  const [notifications = ""] = (await read("docs/how-to/alerts.md")).split("\n## ");
+  const rows = notifications.split("\n").filter((line) => line.startsWith("| "));
   const reasons = await knownReasons();
   const alerts = await knownAlerts();
   const named = rows.slice(1).flatMap((row) => [...row.matchAll(/`([A-Z][A-Za-z]+)`/g)].map(([, name = ""]) => name));

@@ -13,9 +13,9 @@ describe("the navigation of the site", () => {
   });
 
   it("shows the page README of a folder as its index", () => {
-    expect(["README", "runbooks/README", "how-to/accounts"].map(siteOf)).toEqual([
+    expect(["README", "reference/README", "how-to/accounts"].map(siteOf)).toEqual([
       "/",
-      "/runbooks/",
+      "/reference/",
       "/how-to/accounts",
     ]);
   });
@@ -25,8 +25,8 @@ describe("links of the site", () => {
   it.each([
     { page: "how-to/bills.md", link: "accounts.md#budgets", shown: "accounts.md#budgets" },
     { page: "how-to/accounts.md", link: "../reference/reasons.md", shown: "../reference/reasons.md" },
-    { page: "how-to/accounts.md", link: "../runbooks/README.md#alerts", shown: "../runbooks/index.md#alerts" },
-    { page: "how-to/ui.md", link: "../images/ui-inbox.png", shown: "../images/ui-inbox.png" },
+    { page: "how-to/accounts.md", link: "../reference/README.md#alerts", shown: "../reference/index.md#alerts" },
+    { page: "how-to/ui.md", link: "../images/ui-halted.png", shown: "../images/ui-halted.png" },
     { page: "how-to/ui.md", link: "#permissions", shown: "#permissions" },
     { page: "how-to/ui.md", link: "https://example.com/a", shown: "https://example.com/a" },
     { page: "how-to/ui.md", link: "../../CHANGELOG.md", shown: `${REPOSITORY}/blob/main/CHANGELOG.md` },

@@ -10,8 +10,6 @@ describe("settings", () => {
       metricsAuth: "none",
       profiling: false,
       healthProbeBindAddress: ":8081",
-      leaderElect: false,
-      shard: { index: 0, count: 1 },
       watchNamespaces: [],
       maxConcurrentReconciles: 64,
       stopDeadline: 30 * 60_000,
@@ -25,7 +23,7 @@ describe("settings", () => {
 
   it.each([
     ["metricsBindAddress", "--metrics-bind-address", "MOORING_METRICS_BIND_ADDRESS"],
-    ["leaderElect", "--leader-elect", "MOORING_LEADER_ELECT"],
+    ["operatorNamespace", "--operator-namespace", "MOORING_OPERATOR_NAMESPACE"],
     ["kubeconfig", "--kubeconfig", "MOORING_KUBECONFIG"],
   ])("%s is the flag %s and the variable %s", (setting, flag, variable) => {
     expect([flagOf(setting), variableOf(setting)]).toEqual([flag, variable]);
@@ -64,7 +62,7 @@ describe("settings", () => {
     ["0", false],
     ["", false],
   ])("of yes or no take %j for %s", (text, expected) => {
-    expect(parseOperatorConfig({}, { MOORING_LEADER_ELECT: text }).leaderElect).toBe(expected);
+    expect(parseOperatorConfig({}, { MOORING_ALLOW_PRIVATE_NETWORKS: text }).allowPrivateNetworks).toBe(expected);
   });
 
   it.each([
@@ -76,7 +74,11 @@ describe("settings", () => {
   });
 
   it("that are wrong are told all at once, by flag and variable, with the value", () => {
-    const env = { MOORING_LOG_LEVEL: "loud", MOORING_METRICS_BIND_ADDRESS: "8080", MOORING_LEADER_ELECT: "yes" };
+    const env = {
+      MOORING_LOG_LEVEL: "loud",
+      MOORING_METRICS_BIND_ADDRESS: "8080",
+      MOORING_ALLOW_AMBIENT_CREDENTIALS: "yes",
+    };
     let message = "";
     try {
       parseOperatorConfig({ maxConcurrentReconciles: 0 }, env);
@@ -89,7 +91,7 @@ describe("settings", () => {
     expect(message).toContain(
       '--metrics-bind-address (or MOORING_METRICS_BIND_ADDRESS): "8080": bind address "8080": expected [HOST]:PORT',
     );
-    expect(message).toContain('--leader-elect (or MOORING_LEADER_ELECT): "yes": ');
+    expect(message).toContain('--allow-ambient-credentials (or MOORING_ALLOW_AMBIENT_CREDENTIALS): "yes": ');
     expect(message).toContain("--max-concurrent-reconciles (or MOORING_MAX_CONCURRENT_RECONCILES): 0: ");
   });
 });

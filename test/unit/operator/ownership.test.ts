@@ -1,88 +1,126 @@
 import { describe, expect, it } from "vitest";
-import { videoJobResource } from "../../../src/api/v1alpha1/kinds.ts";
+import { gpuEndpointResource, videoJobResource } from "../../../src/api/v1alpha1/kinds.ts";
 import type { BoundAccount } from "../../../src/api/v1alpha1/meta.ts";
 import type { VideoJobStatus } from "../../../src/api/v1alpha1/video-job.ts";
+import { createKind } from "../../../src/controllers/controller-deps.ts";
+import type { KubeObject } from "../../../src/kube/types.ts";
 import { KIND_ROWS } from "../../../src/operator/kinds.ts";
 import { createOwnership, dropUnread } from "../../../src/operator/ownership.ts";
-import { shardOf } from "../../../src/operator/shard.ts";
+import { isPartial } from "../../../src/runtime/shortened.ts";
+import { createStore } from "../../../src/runtime/store.ts";
 import { videoJobOf } from "../../support/jobs.ts";
+import { memoryKube } from "../../support/memory-kube.ts";
 
 const row = { resource: videoJobResource, account: "Needs" } as const;
 const baseURL = "https://api.example.com";
 
-/** Names of two ClusterAccounts in different shards of 2, and the account that Account `default` of the namespace is. */
 const OWN_DEFAULT = "Account/team/default";
-const other = Array.from({ length: 20 }, (_, index) => `cluster-${index}`).find(
-  (name) => shardOf(`ClusterAccount/${name}`, 2) !== shardOf(OWN_DEFAULT, 2),
-);
-if (other === undefined) throw new Error("one of 20 accounts is in the other shard");
-const bound: BoundAccount = { kind: "ClusterAccount", name: other, baseURL };
+const BOUND = "ClusterAccount/other";
+const bound: BoundAccount = { kind: "ClusterAccount", name: "other", baseURL };
 const submission = { id: "one", specHash: "0", attempt: 1, time: "2026-03-01T00:00:00Z" };
 
 type Status = Partial<VideoJobStatus>;
 
-/** The shards of 2 that have the job. */
-function ownersOf(status: Status | undefined, { exists = [OWN_DEFAULT], deleted = false } = {}): number[] {
-  const job = videoJobOf("image", {}, status && { conditions: [], ...status });
-  if (deleted) job.metadata.deletionTimestamp = "2026-03-01T00:00:00Z";
-  return [0, 1].filter((index) => createOwnership({ index, count: 2 }, (key) => exists.includes(key)).owns(row, job));
+type Given = Partial<Record<"exists" | "holds" | "serves" | "free", readonly string[]>> & { isFirst?: boolean };
+
+/** `serves`: of what the process holds; default: all. */
+function ownershipOf(given: Given = {}) {
+  const { exists = [OWN_DEFAULT, BOUND], holds = [], serves = holds, free = [], isFirst = false } = given;
+  return createOwnership({
+    servers: {
+      holds: (key) => holds.includes(key),
+      serves: (key) => serves.includes(key),
+      isFree: (key) => free.includes(key),
+      cleansUp: () => false,
+    },
+    members: { isFirst: () => isFirst },
+    exists: (key) => exists.includes(key),
+  });
 }
 
-describe("a job without accountRef belongs to exactly one shard:", () => {
-  const meant = [shardOf(OWN_DEFAULT, 2)];
-  const shown = [shardOf(`ClusterAccount/${other}`, 2)];
-  it.each<{ name: string; status?: Status; options?: Parameters<typeof ownersOf>[1]; expected: number[] }>([
-    { name: "that of the default account", expected: meant },
-    { name: "one that tells that there is no account", options: { exists: [] }, expected: meant },
+function jobWith(status: Status | undefined, deleted = false) {
+  const job = videoJobOf("image", {}, status && { conditions: [], ...status });
+  if (deleted) job.metadata.deletionTimestamp = "2026-03-01T00:00:00Z";
+  return job;
+}
+
+describe("the account that serves a job without accountRef is", () => {
+  it.each<{ name: string; status?: Status; exists?: string[]; deleted?: boolean; expected: string | undefined }>([
+    { name: "the default account", expected: OWN_DEFAULT },
+    { name: "none, when there is none", exists: [], expected: undefined },
     {
-      name: "that of ClusterAccount default, without an Account",
-      options: { exists: ["ClusterAccount/default"] },
-      expected: [shardOf("ClusterAccount/default", 2)],
+      name: "ClusterAccount default, without an Account",
+      exists: ["ClusterAccount/default"],
+      expected: "ClusterAccount/default",
     },
     {
-      name: "that of the account it is bound to, whatever default account there is now",
+      name: "the one it is bound to, whatever default account there is now",
       status: { account: bound, phase: "Pending" },
-      expected: shown,
+      expected: BOUND,
     },
     {
-      name: "that of the account in its status, while a request is under way",
+      name: "the one in its status, while a request is under way",
       status: { account: bound, phase: "Submitting", submission: { ...submission, state: "Intended" } },
-      expected: shown,
+      expected: BOUND,
     },
     {
-      name: "that of the account it is bound to, also when the request was not sent",
+      name: "the one it is bound to, also when the request was not sent",
       status: { account: bound, phase: "Pending", submission: { ...submission, state: "NotSent" } },
-      expected: shown,
+      expected: BOUND,
     },
     {
-      name: "that of the account in its status, while its task runs",
+      name: "the one in its status, while its task runs",
       status: { account: bound, phase: "Running" },
-      expected: shown,
+      expected: BOUND,
     },
+    { name: "the one in its status, at the end", status: { account: bound, phase: "Succeeded" }, expected: BOUND },
     {
-      name: "that of the account in its status, at the end",
-      status: { account: bound, phase: "Succeeded" },
-      expected: shown,
-    },
-    {
-      name: "that of the account in its status, when it is deleted",
+      name: "the one in its status, when it is deleted",
       status: { account: bound, phase: "Pending" },
-      options: { deleted: true },
-      expected: shown,
+      deleted: true,
+      expected: BOUND,
     },
-  ])("$name", ({ status, options, expected }) => {
-    expect(ownersOf(status, options)).toEqual(expected);
+  ])("$name", ({ status, exists, deleted, expected }) => {
+    expect(ownershipOf(exists && { exists }).accountOf(row, jobWith(status, deleted))).toBe(expected);
   });
 });
 
-it("an ArtifactStore is reconciled by each shard, and counted by the metrics of shard 0", () => {
-  const store = { metadata: { name: "results", namespace: "team" }, spec: {} };
-  const shards = [0, 1].map((index) => createOwnership({ index, count: 2 }, () => true));
-  expect(shards.map(({ owns }) => owns(KIND_ROWS.artifactStores, store))).toEqual([true, true]);
-  expect(shards.map(({ reported }) => [...reported(KIND_ROWS.artifactStores, [store])].length)).toEqual([1, 0]);
+it.each([
+  { name: "the process that serves its account", options: { holds: [OWN_DEFAULT] }, expected: [true, 1] },
+  { name: "no other one", options: { holds: [BOUND], isFirst: true }, expected: [false, 0] },
+  { name: "the first process, when it has no account", options: { exists: [], isFirst: true }, expected: [true, 1] },
+  { name: "no other one, when it has no account", options: { exists: [] }, expected: [true, 0] },
+])("a job is counted by the metrics of $name", ({ options, expected }) => {
+  const { mayOwn, reported } = ownershipOf(options);
+  expect([mayOwn(row, jobWith(undefined)), reported(row, [jobWith(undefined)]).length]).toEqual(expected);
 });
 
-it("of an endpoint of another shard, what tells its owner stays, and nothing else", () => {
+it.each<{ name: string; given: Given; expected: { stored: boolean; heard: boolean } }>([
+  { name: "that this process serves", given: { holds: [OWN_DEFAULT] }, expected: { stored: true, heard: true } },
+  {
+    name: "that this process is about to serve",
+    given: { holds: [OWN_DEFAULT], serves: [] },
+    expected: { stored: true, heard: false },
+  },
+  { name: "that nobody serves", given: { free: [OWN_DEFAULT] }, expected: { stored: true, heard: true } },
+  { name: "that another process serves", given: { free: [BOUND] }, expected: { stored: false, heard: false } },
+])(
+  "a job of an account $name is stored as a whole: $expected.stored, and is heard of: $expected.heard",
+  ({ given, expected }) => {
+    const { mayOwn, concerns } = ownershipOf(given);
+    const job = jobWith(undefined);
+    expect({ stored: mayOwn(row, job), heard: concerns(row, job) }).toEqual(expected);
+  },
+);
+
+it("an ArtifactStore is reconciled by each process, and counted by the metrics of the first", () => {
+  const store = { metadata: { name: "results", namespace: "team" }, spec: {} };
+  const processes = [true, false].map((isFirst) => ownershipOf({ isFirst }));
+  expect(processes.map(({ mayOwn }) => mayOwn(KIND_ROWS.artifactStores, store))).toEqual([true, true]);
+  expect(processes.map(({ reported }) => reported(KIND_ROWS.artifactStores, [store]).length)).toEqual([1, 0]);
+});
+
+it("of an endpoint of another process, what tells its owner stays, and nothing else", () => {
   const endpoint = {
     metadata: { name: "llm", namespace: "team", uid: "1" },
     spec: {
@@ -104,4 +142,21 @@ it("of an endpoint of another shard, what tells its owner stays, and nothing els
   expect(indexed(endpoint)).toEqual(before);
   expect(Object.keys(endpoint.spec)).toEqual(["accountRef", "appName"]);
   expect(Object.keys(endpoint.status)).toEqual(["account", "endpointID", "submission"]);
+  expect(isPartial(endpoint)).toBe(true);
+});
+
+it("a write of an object that is stored in part keeps the fields of its status that were dropped", async () => {
+  const whole = () => ({
+    metadata: { name: "a", namespace: "team", uid: "u", resourceVersion: "1" },
+    spec: { image: "i" },
+    status: { endpointID: "e-1", workers: ["w"], url: "u" },
+  });
+  const store = createStore<KubeObject<unknown, object>>();
+  store.upsert(whole());
+  const kind = createKind(memoryKube(store).client, { resource: gpuEndpointResource, store });
+  const part = whole();
+  dropUnread(part);
+  const copy = { ...part, metadata: { ...part.metadata } };
+  await kind.patchStatus(copy, { ...copy.status, endpointID: "e-2" }, new AbortController().signal);
+  expect(store.get("team/a")?.status).toEqual({ endpointID: "e-2", workers: ["w"], url: "u" });
 });

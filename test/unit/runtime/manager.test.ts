@@ -29,7 +29,7 @@ function world(change: Partial<ManagerOptions> = {}, options: { failing?: string
     if (options.failing === name) throw new Error(`${name} failed`);
     log.push(`${name} done`);
   };
-  const informer = (name: string): ManagerOptions["informers"][number] => {
+  const informer = (name: string): ManagerOptions["informers"][number][number] => {
     let synced = false;
     return {
       resource: resource(name),
@@ -56,15 +56,15 @@ function world(change: Partial<ManagerOptions> = {}, options: { failing?: string
     stop: () => step(`stop ${name}`),
   });
   const manager = createManager({
-    elector: {
-      acquire: () => step("acquire"),
+    members: {
       lost: lost.signal,
-      surelyHeld: () => true,
-      held: () => undefined,
-      release: () => step("release"),
+      setReady: (ready) => void log.push(ready ? "ready" : "not ready"),
+      leave: () => step("leave"),
     },
     prepare: () => step("prepare"),
-    informers: [informer("things"), informer("others")],
+    informers: [[informer("accounts")], [informer("things"), informer("others")]],
+    onListed: (group) => void log.push(`listed ${group}`),
+    handOver: async (isLost) => void log.push(isLost ? "lost" : "hand over"),
     controllers: [[controller("work")]],
     runnables: [1, 2].map((n) => ({
       name: `r${n}`,
@@ -96,28 +96,44 @@ function groups({ log }: World) {
   };
 }
 
-async function finishLists({ lists }: World): Promise<void> {
-  await until(() => lists.size === 2);
-  for (const finish of lists.values()) finish();
+/** The list of accounts is there, and the other two are under way. */
+async function listAccounts({ lists }: World): Promise<void> {
+  await until(() => lists.size === 1);
+  lists.get("accounts")?.();
+  await until(() => lists.size === 3);
   await settle();
 }
 
-const takeover = ["acquire", "acquire done", "prepare", "prepare done", "list things", "list others"];
-const ending = ["stop work", "stop work done", "end 2", "end 1", "end things", "end others"];
+async function finishLists(w: World): Promise<void> {
+  await listAccounts(w);
+  for (const finish of w.lists.values()) finish();
+  await settle();
+}
 
-describe("taking over", () => {
-  it("is lease, preparation, whole lists, work: in this order and no other", async () => {
+const start = ["prepare", "prepare done", "list accounts", "listed 0", "list things", "list others"];
+const ending = [
+  "not ready",
+  "hand over",
+  "stop work",
+  "stop work done",
+  "end 2",
+  "end 1",
+  "end accounts",
+  "end things",
+];
+
+describe("starting", () => {
+  it("is preparation, whole lists with accounts first, work: in this order and no other", async () => {
     const w = world();
     void w.run();
-    await until(() => w.lists.size === 2);
-    await settle();
-    expect(w.log).toEqual(takeover);
+    await listAccounts(w);
+    expect(w.log).toEqual(start);
     w.lists.get("things")?.();
     await settle();
-    expect(w.log).toEqual(takeover); // one list is not enough
+    expect(w.log).toEqual(start); // one list is not enough
     w.lists.get("others")?.();
     await until(() => w.log.includes("work"));
-    expect(w.log.slice(6)).toEqual(["run 1", "run 2", "work"]);
+    expect(w.log.slice(start.length)).toEqual(["listed 1", "ready", "run 1", "run 2", "work"]);
     w.stop.abort();
   });
 
@@ -155,29 +171,14 @@ describe("taking over", () => {
     grouped.stop.abort();
     await running;
     expect(w.log).not.toContain("endpoints");
-    expect(grouped.log).toContain("release done");
+    expect(grouped.log).toContain("leave done");
   });
 
-  it("does not need a lease where this process is the only one", async () => {
-    const w = world({ elector: undefined });
-    void w.run();
-    await until(() => w.lists.size === 2);
-    expect(w.log[0]).toBe("prepare");
-    w.stop.abort();
-  });
-
-  it("reads nothing when the lease was not acquired", async () => {
-    const w = world({}, { failing: "acquire" });
-    await expect(w.run()).rejects.toThrow("acquire failed");
-    expect(w.log).not.toContain("prepare");
-    expect(w.log).not.toContain("work");
-  });
-
-  it("starts no work when the preparation fails, and gives the lease back", async () => {
+  it("starts no work when the preparation fails, and ends the lease", async () => {
     const w = world({}, { failing: "prepare" });
     await expect(w.run()).rejects.toThrow("prepare failed");
     expect(w.log).not.toContain("list things");
-    expect(w.log.at(-1)).toBe("release done");
+    expect(w.log.at(-1)).toBe("leave done");
   });
 });
 
@@ -188,20 +189,19 @@ describe("stopping", () => {
       () => "ended",
       (error: unknown) => String(error),
     );
-    await until(() => w.lists.size === 2);
-    for (const finish of w.lists.values()) finish();
+    await finishLists(w);
     await until(() => w.log.includes("work"));
     end();
     return run;
   }
 
-  it("goes the way back: workers, runnables, watches, and the lease last", async () => {
+  it("hands over first, then goes the way back: workers, runnables, watches, and the lease last", async () => {
     const w = world();
     expect(await ended(w, () => w.stop.abort())).toBe("ended");
     const log = w.log.slice(w.log.indexOf("work") + 1);
-    expect(log.slice(0, 6)).toEqual(ending);
-    expect(log.slice(-2)).toEqual(["release", "release done"]);
-    expect(log.indexOf("things stopped done")).toBeLessThan(log.indexOf("release"));
+    expect(log.slice(0, ending.length)).toEqual(ending);
+    expect(log.slice(-2)).toEqual(["leave", "leave done"]);
+    expect(log.indexOf("things stopped done")).toBeLessThan(log.indexOf("leave"));
   });
 
   it("waits for requests under way until the stop deadline, and then for what has come of them", async () => {
@@ -237,30 +237,30 @@ describe("stopping", () => {
     { name: "a runnable fails to stop", failing: "end 2" },
     { name: "a controller fails to stop", failing: "stop work" },
     { name: "a watch fails to stop", failing: "things stopped" },
-  ])("gives the lease back although $name, and stops everything else", async ({ failing }) => {
+  ])("ends the lease although $name, and stops everything else", async ({ failing }) => {
     const { log, lines } = capturedLog("error");
     const w = world({ log }, { failing });
     expect(await ended(w, () => w.stop.abort())).toBe(`Error: ${failing} failed`);
-    const later = ["stop work", "end 2", "end 1", "end things", "others stopped done", "release done"];
+    const later = ["stop work", "end 2", "end 1", "end things", "others stopped done", "leave done"];
     expect(w.log.filter((one) => later.includes(one))).toEqual(later);
-    expect(w.log.at(-1)).toBe("release done");
+    expect(w.log.at(-1)).toBe("leave done");
     expect(lines).toMatchObject([{ reason: `Error: ${failing} failed` }]);
   });
 
   it("while it still lists starts no work", async () => {
     const w = world();
     const run = w.run();
-    await until(() => w.lists.size === 2);
+    await listAccounts(w);
     w.stop.abort();
     await run;
     expect(w.log).not.toContain("work");
-    expect(w.log.at(-1)).toBe("release done");
+    expect(w.log.at(-1)).toBe("leave done");
   });
 
   it("does not work when the lease is lost during the first lists", async () => {
     const w = world();
     const run = w.run();
-    await until(() => w.lists.size === 2);
+    await listAccounts(w);
     w.lost.abort(new Error("lease lost"));
     await expect(run).rejects.toThrow("lease lost");
     expect(w.log).not.toContain("work");
@@ -270,18 +270,16 @@ describe("stopping", () => {
     const w = world();
     expect(await ended(w, () => w.lost.abort(new Error("lease lost")))).toBe("Error: lease lost");
     expect(w.log).toContain("stop work done");
+    expect(w.log.filter((one) => one === "lost" || one === "hand over")).toEqual(["lost"]);
   });
 });
 
 describe("readiness", () => {
-  it("holds while standing by, not while the first lists are under way", async () => {
+  it("does not hold while the first lists are under way", async () => {
     const w = world();
-    expect(w.manager.leading()).toBe(false);
-    expect(() => w.manager.ready()).not.toThrow();
     void w.run();
-    await until(() => w.lists.size === 2);
+    await listAccounts(w);
     w.lists.get("things")?.();
-    expect(w.manager.leading()).toBe(true);
     expect(() => w.manager.ready()).toThrow("waiting for the first list of others");
     w.lists.get("others")?.();
     expect(() => w.manager.ready()).not.toThrow();

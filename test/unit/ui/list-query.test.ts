@@ -13,6 +13,7 @@ const row = (kind: string, namespace: string, name: string, change: Partial<Obje
   since: "2026-11-01T00:00:00Z",
   created: "2026-11-01T00:00:00Z",
   needsUser: false,
+  about: "",
   ...change,
 });
 
@@ -24,7 +25,14 @@ const rows = [
   row("ClusterAccount", "", "default"),
 ];
 
-const select = (query: Record<string, string> = {}) => selectRows(rows, listQuerySchema.parse(query));
+const entries = rows.map((row) => {
+  const { name, namespace, uid, created: creationTimestamp } = row;
+  const labels = name === "waves" ? { book: "sea" } : {};
+  const metadata = { name, namespace, uid, creationTimestamp, labels, resourceVersion: "1", generation: 1 };
+  const spec = name === "farewell" ? { text: "Once upon a time there was a lighthouse." } : {};
+  return { row, object: { metadata, spec } };
+});
+const select = (query: Record<string, string> = {}) => selectRows(entries, listQuerySchema.parse(query));
 const names = (query: Record<string, string>) => select(query).rows.map(({ name }) => name);
 
 describe("a list", () => {
@@ -32,7 +40,7 @@ describe("a list", () => {
     {
       title: "objects that need a user come first",
       query: {},
-      expected: ["greeting", "default", "echo", "farewell", "waves"],
+      expected: ["greeting", "waves", "default", "echo", "farewell"],
     },
     { title: "jobs of both kinds", query: { view: "jobs", sort: "name" }, expected: ["farewell", "greeting", "waves"] },
     {
@@ -41,9 +49,12 @@ describe("a list", () => {
       expected: ["greeting", "waves", "farewell"],
     },
     { title: "one namespace", query: { namespace: "team-b" }, expected: ["greeting"] },
-    { title: "one state", query: { state: "Running" }, expected: ["farewell", "waves"] },
+    { title: "one state", query: { state: "Running" }, expected: ["waves", "farewell"] },
     { title: "a word of the message, in any case", query: { search: "SPOKEN" }, expected: ["farewell"] },
-    { title: "the inbox", query: { view: "inbox" }, expected: ["greeting"] },
+    { title: "a word of the text, however far behind", query: { search: "lighthouse" }, expected: ["farewell"] },
+    { title: "a label", query: { search: "book=sea" }, expected: ["waves"] },
+    { title: "all words, in any order", query: { search: "team-a running  waves" }, expected: ["waves"] },
+    { title: "what needs a person", query: { view: "attention" }, expected: ["greeting"] },
   ])("$title", ({ query, expected }) => expect(names(query)).toEqual(expected));
 
   it("counts the states of what matches besides the state, and names the namespaces", () => {
@@ -55,15 +66,17 @@ describe("a list", () => {
     });
   });
 
-  it("has pages, and gives the last one for a page that no longer exists", () => {
-    expect(select({ sort: "name", pageSize: "2", page: "2" }).rows.map(({ name }) => name)).toEqual([
-      "farewell",
-      "greeting",
-    ]);
-    expect(select({ sort: "name", pageSize: "2", page: "9" })).toMatchObject({ page: 3, total: 5 });
+  it("is read in parts, and the last part is given for one that no longer exists", () => {
+    const { rows: part, offset, total } = select({ sort: "name", limit: "2", offset: "2" });
+    expect({ names: part.map(({ name }) => name), offset, total }).toEqual({
+      names: ["farewell", "greeting"],
+      offset: 2,
+      total: 5,
+    });
+    expect(select({ sort: "name", limit: "2", offset: "9" })).toMatchObject({ offset: 3, total: 5 });
   });
 
-  it.each([{ page: "0" }, { pageSize: "201" }, { pageSize: "x" }, { sort: "message" }, { view: "secrets" }])(
+  it.each([{ offset: "-1" }, { limit: "201" }, { limit: "x" }, { sort: "message" }, { view: "inbox" }])(
     "refuses %j",
     (query) => expect(() => listQuerySchema.parse(query)).toThrow(),
   );

@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
-import { delay, systemClock } from "../../../base/clock.ts";
+import { aborted, delay, systemClock } from "../../../base/clock.ts";
 import { createLogger } from "../../../base/log.ts";
 import { findObject, type KubeClient } from "../../../kube/client.ts";
 import { isForbidden } from "../../../kube/errors.ts";
 import { namespaceResource } from "../../../kube/resource.ts";
-import { leaseNameOf, SHARD_INDEXES } from "../../../operator/shard.ts";
-import { createLeaderElector } from "../../../runtime/leader.ts";
-import { LEASE_MS, leaseResource } from "../../../runtime/lease.ts";
+import { LEASE_MS, LEASE_SELECTOR, type Lease, leaseResource } from "../../../runtime/lease.ts";
+import { createMembers } from "../../../runtime/members.ts";
 
 /** While it lasts, no operator works. */
 export type Exclusion = {
@@ -30,7 +28,7 @@ type Options = {
 const LOOK_MS = 500;
 
 /**
- * Waits until no operator works, and keeps it so. Without leader election, an operator has no lease and is not seen.
+ * Waits until no operator works, and keeps it so: while this process has a Lease, no other one takes an account.
  * @throws Error when an operator still works at the end of `timeout`, or when the namespace is not there: with a wrong name, no operator
  * would be seen
  */
@@ -39,7 +37,7 @@ export async function excludeOperators(kube: KubeClient, options: Options): Prom
   const state = await stateOf(kube, namespace);
   if (state === "Missing") {
     throw new Error(
-      `namespace ${namespace} is not there: correct --leader-election-namespace or, if an operator was in it, run this again after kubectl create namespace ${namespace}`,
+      `namespace ${namespace} is not there: correct --operator-namespace or, if an operator was in it, run this again after kubectl create namespace ${namespace}`,
     );
   }
   if (state === "Terminating") {
@@ -49,7 +47,7 @@ export async function excludeOperators(kube: KubeClient, options: Options): Prom
     await waitWithoutLeases(kube, options);
     return NO_LEASES;
   }
-  return holdLeases(kube, options);
+  return joinAlone(kube, options);
 }
 
 /** In a namespace that is being deleted, and in one that is not there, nobody can make a lease. */
@@ -69,10 +67,12 @@ async function stateOf(kube: KubeClient, name: string): Promise<"Active" | "Term
 async function waitWithoutLeases(kube: KubeClient, { namespace, timeout, waited }: Options): Promise<void> {
   let since = performance.now();
   while (performance.now() < since + LEASE_MS) {
-    const leases = await Promise.all(
-      SHARD_INDEXES.map((index) => findObject(kube, leaseResource, { namespace, name: leaseNameOf(index) })),
+    const { items } = await kube.list<Lease>(
+      leaseResource,
+      { namespace },
+      { query: { labelSelector: LEASE_SELECTOR } },
     );
-    const lease = leases.find((one) => one !== undefined);
+    const [lease] = items;
     if (lease !== undefined) {
       since = performance.now();
       if (timeout.aborted) throw stillHeld(`${namespace}/${lease.metadata.name}`, waited, timeout.reason);
@@ -81,33 +81,26 @@ async function waitWithoutLeases(kube: KubeClient, { namespace, timeout, waited 
   }
 }
 
-/** Takes the leases of all shards. */
-async function holdLeases(kube: KubeClient, { namespace, timeout, waited }: Options): Promise<Exclusion> {
-  const electors = SHARD_INDEXES.map((index) => ({
-    lease: `${namespace}/${leaseNameOf(index)}`,
-    ...createLeaderElector({
-      client: kube,
-      namespace,
-      name: leaseNameOf(index),
-      identity: `cleanup_${hostname()}_${randomUUID()}`,
-      clock: systemClock,
-      log: createLogger({ logLevel: "warn", logFormat: "json" }),
-    }),
-  }));
-  const end = async () => {
-    await Promise.all(electors.map(({ release }) => release()));
-  };
-  const acquired = electors.map(({ lease, acquire }) =>
-    acquire(timeout).catch((cause: unknown) => {
-      throw stillHeld(lease, waited, cause);
-    }),
-  );
-  await Promise.allSettled(acquired);
-  await Promise.all(acquired).catch(async (error: unknown) => {
-    await end();
-    throw error;
+/** Joins the installation, so that nobody takes an account, and waits until all others have left. */
+async function joinAlone(kube: KubeClient, { namespace, timeout, waited }: Options): Promise<Exclusion> {
+  const members = createMembers({
+    client: kube,
+    namespace,
+    name: `cleanup-${randomUUID()}`,
+    excludes: true,
+    clock: systemClock,
+    log: createLogger({ logLevel: "error", logFormat: "json" }),
   });
-  return { signal: AbortSignal.any(electors.map(({ lost }) => lost)), end };
+  await members.join(timeout);
+  for (;;) {
+    const other = members.list().find(({ name }) => name !== members.name);
+    if (other === undefined) return { signal: members.lost, end: members.leave };
+    if (timeout.aborted) {
+      await members.leave();
+      throw stillHeld(`${namespace}/${other.name}`, waited, timeout.reason);
+    }
+    await Promise.race([delay(systemClock, LOOK_MS), aborted(timeout)]);
+  }
 }
 
 function stillHeld(lease: string, waited: string, cause: unknown): Error {

@@ -21,8 +21,8 @@ export type ReleaseOptions = {
 
 /**
  * Takes Mooring's finalizer off every object, so that each can be deleted while no operator runs. Nothing is sent to the
- * remote service: endpoints stay there as they are. The caller sees to it that no operator works meanwhile, which would put
- * finalizers back. Kinds that the API server does not serve are passed over.
+ * remote service: endpoints stay there as they are. The caller makes sure that no operator works meanwhile, which would put
+ * finalizers back. Kinds that the API server does not serve are skipped.
  */
 export async function* releaseObjects(
   kube: KubeClient,

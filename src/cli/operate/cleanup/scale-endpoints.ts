@@ -57,7 +57,7 @@ async function managedEndpoints(
   return managed;
 }
 
-/** A deletion is the operator's business as long as the object has its finalizer. */
+/** The operator handles a deletion as long as the object has its finalizer. */
 function isManaged(endpoint: GpuEndpoint): boolean {
   if (endpoint.spec.managementPolicy === "Observe") return false;
   return !isDeleted(endpoint) || endpoint.metadata.finalizers?.includes(FINALIZER) === true;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { customResourceDefinition } from "../../../api/schema/crd.ts";
 import type { KindDefinition } from "../../../api/schema/definition.ts";
 import type { Account, ClusterAccount } from "../../../api/v1alpha1/account.ts";
+import { COMMANDS } from "../../../api/v1alpha1/commands.ts";
 import { getCondition } from "../../../api/v1alpha1/conditions.ts";
 import { accountResource, clusterAccountResource, KINDS } from "../../../api/v1alpha1/kinds.ts";
 import type { AccountRef } from "../../../api/v1alpha1/meta.ts";
@@ -28,7 +29,7 @@ const selfReview = review("authentication.k8s.io", "selfsubjectreviews", "SelfSu
 const accessReview = review("authorization.k8s.io", "selfsubjectaccessreviews", "SelfSubjectAccessReview");
 const crdResource = review("apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition");
 
-const APPLY_CRDS = "mooring crds | kubectl apply --server-side -f -";
+const APPLY_CRDS = COMMANDS.installKinds();
 
 type UserReview = KubeObject<unknown, { userInfo?: { username?: string } }>;
 

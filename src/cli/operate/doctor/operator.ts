@@ -1,60 +1,82 @@
+import { type Account, type ClusterAccount, isClusterAccount } from "../../../api/v1alpha1/account.ts";
+import { accountResource, clusterAccountResource } from "../../../api/v1alpha1/kinds.ts";
 import { type Clock, rfc3339 } from "../../../base/clock.ts";
 import { messageOf } from "../../../controllers/verdict.ts";
 import type { KubeClient } from "../../../kube/client.ts";
-import { leaseNameOf, SHARD_INDEXES } from "../../../operator/shard.ts";
-import { type Lease, leaseResource } from "../../../runtime/lease.ts";
+import { keyOf } from "../../../kube/types.ts";
+import { isExcluding, isHeld, LEASE_SELECTOR, type Lease, leaseResource } from "../../../runtime/lease.ts";
 import type { Finding } from "./checks.ts";
-import { findLeaderless, type ShardLease, shardCountOf, shardLeaseFrom } from "./shards.ts";
 
-/** An operator renews its lease every few seconds. The clocks of two machines differ a little. */
+/** A process renews its lease every few seconds. The clocks of two machines differ a little. */
 const ALIVE_MS = 2 * 60_000;
 
-/** Whether an operator runs, by the leases of its shards, and which shards have no leader. Without the right to read them, nobody knows. */
+type AnyAccount = Account | ClusterAccount;
+type Process = { name: string; namespace: string; renewedAt: number; excludes: boolean };
+
+/** Which processes of operators run, by their leases, and which accounts each serves. Without the right to read them, nobody knows. */
 export async function checkOperator(kube: Pick<KubeClient, "list">, clock: Clock): Promise<Finding[]> {
   try {
-    return judge(await shardLeases(kube), clock.now());
+    const query = { labelSelector: LEASE_SELECTOR };
+    const [leases, accounts, clusterAccounts] = await Promise.all([
+      kube.list<Lease>(leaseResource, {}, { query }),
+      kube.list<Account>(accountResource, {}),
+      kube.list<ClusterAccount>(clusterAccountResource, {}),
+    ]);
+    const isAlive = ({ renewedAt }: Process) => clock.now() - renewedAt < ALIVE_MS;
+    const processes = leases.items.map(processOf);
+    const alive = leases.items.filter(isHeld).map(processOf).filter(isAlive);
+    if (alive.length === 0) return [nobody(processes)];
+    return [...runs(alive, [...accounts.items, ...clusterAccounts.items])];
   } catch (error) {
     return [{ level: "warn", message: `whether an operator runs is unknown: ${messageOf(error)}` }];
   }
 }
 
-function judge(leases: readonly ShardLease[], now: number): Finding[] {
-  const isAlive = (at: number) => now - at < ALIVE_MS;
-  const [last] = [...leases].sort((a, b) => b.renewedAt - a.renewedAt);
+function processOf(lease: Lease): Process {
+  const { name, namespace = "default" } = lease.metadata;
+  return { name, namespace, renewedAt: Date.parse(lease.spec.renewTime ?? "") || 0, excludes: isExcluding(lease) };
+}
+
+function nobody(processes: readonly Process[]): Finding {
+  const [last] = [...processes].sort((a, b) => b.renewedAt - a.renewedAt);
   if (last === undefined) {
-    const message =
-      "no operator has been seen: nothing is reconciled before one runs (docs/how-to/install.md). One without --leader-elect has no lease, and is not seen";
-    return [{ level: "warn", message }];
+    const message = "no operator has been seen: nothing is reconciled before one runs (docs/how-to/install.md)";
+    return { level: "warn", message };
   }
-  if (!isAlive(last.renewedAt)) {
-    const since = rfc3339(last.renewedAt);
-    const command = `kubectl get pods -n ${last.namespace}`;
-    return [{ level: "bad", message: `no operator runs since ${since}: nothing is reconciled. Look at: ${command}` }];
-  }
-
-  const alive = leases.filter(({ renewedAt }) => isAlive(renewedAt));
-  const installations = [...new Set(alive.map((lease) => lease.namespace))].sort();
-  return installations.flatMap((name) => {
-    const isHere = (lease: ShardLease) => lease.namespace === name;
-    const count = shardCountOf(alive.filter(isHere));
-    const leaderless = findLeaderless(leases.filter(isHere), alive.filter(isHere), { namespace: name, count });
-    return leaderless.length > 0 ? leaderless : [runs(name, count)];
-  });
+  const since = rfc3339(last.renewedAt);
+  const command = `kubectl get pods -n ${last.namespace}`;
+  return { level: "bad", message: `no operator runs since ${since}: nothing is reconciled. Look at: ${command}` };
 }
 
-function runs(namespace: string, shards: number): Finding {
-  const leaders = shards === 1 ? "" : `; each of its ${shards} shards has a leader`;
-  return { level: "ok", message: `an operator runs, in namespace ${namespace}${leaders}` };
+/** What each process serves, and the accounts that none of them serves. */
+function* runs(alive: readonly Process[], accounts: readonly AnyAccount[]): Generator<Finding> {
+  for (const process of alive) {
+    const { namespace, name } = process;
+    if (process.excludes) {
+      const message = `mooring cleanup runs in namespace ${namespace}: no operator there takes an account before it ends`;
+      yield { level: "warn", message };
+      continue;
+    }
+    const count = accounts.filter((account) => isServer(process, account)).length;
+    const what = `${count} ${count === 1 ? "account" : "accounts"}`;
+    yield { level: "ok", message: `operator process ${name} in namespace ${namespace} serves ${what}` };
+  }
+  for (const account of accounts) {
+    const { server } = account.status ?? {};
+    if (server === undefined || alive.some((process) => isServer(process, account))) continue;
+    const { namespace, lease, released } = server;
+    const why = released === undefined ? "does not run" : `released it at ${released}`;
+    const message = `${textOf(account)} is not served: process ${lease} in namespace ${namespace} ${why}. Another one takes it over within 20 s. If not, look at: kubectl logs -n ${namespace} -l app.kubernetes.io/name=mooring`;
+    yield { level: "bad", message };
+  }
 }
 
-/** The leases of every shard that an installation can have, in all namespaces. */
-async function shardLeases(kube: Pick<KubeClient, "list">): Promise<ShardLease[]> {
-  const found = await Promise.all(
-    SHARD_INDEXES.map(async (index) => {
-      const query = { fieldSelector: `metadata.name=${leaseNameOf(index)}` };
-      const { items } = await kube.list<Lease>(leaseResource, {}, { query });
-      return items.flatMap((lease) => shardLeaseFrom(lease, index) ?? []);
-    }),
-  );
-  return found.flat();
+function isServer({ namespace, name }: Process, { status }: AnyAccount): boolean {
+  const { server } = status ?? {};
+  return server?.namespace === namespace && server.lease === name && server.released === undefined;
+}
+
+function textOf(account: AnyAccount): string {
+  const kind = isClusterAccount(account) ? "ClusterAccount" : "Account";
+  return `${kind} ${keyOf(account)}`;
 }

@@ -1,3 +1,4 @@
+import { WITHOUT_VALUES } from "../../../api/schema/wording.ts";
 import { type DriftField, type GpuEndpointSpec, gpuEndpointSpecSchema } from "../../../api/v1alpha1/gpu-endpoint.ts";
 import type { AccountRef } from "../../../api/v1alpha1/meta.ts";
 import { endpointFields } from "../../../controllers/gpu-endpoint/fields.ts";
@@ -117,7 +118,7 @@ function issuesOf(draft: SpecDraft, record: EndpointRecord, mode: EnvMode): Map<
     const problem = field === "env" && value !== undefined ? envProblem(record.envs, mode) : textProblem(value);
     if (problem !== undefined) issues.set(field, problem);
   }
-  const parsed = gpuEndpointSpecSchema.safeParse(definedOnly(draft));
+  const parsed = gpuEndpointSpecSchema.safeParse(definedOnly(draft), WITHOUT_VALUES);
   for (const { path, message } of parsed.success ? [] : parsed.error.issues) {
     const [field = "", ...rest] = path;
     // A value is not shown: it may be a secret.

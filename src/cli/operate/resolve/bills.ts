@@ -12,7 +12,8 @@ export type DayBill = {
   key: string;
   /** Yuan; "" if the service shows no amount that can be read. */
   amount: string;
-  requests: string;
+  /** undefined if the service does not show it. */
+  requests: number | undefined;
   matches: boolean;
 };
 
@@ -42,7 +43,7 @@ function dayBill(bill: Bill, operation: Operation): DayBill {
     category: bill.category,
     key: bill.keyName || bill.keyMask,
     amount: bill.amount === undefined ? "" : formatYuan(bill.amount),
-    requests: bill.requestCount === undefined ? "" : String(bill.requestCount),
+    requests: bill.requestCount === undefined ? undefined : Number(bill.requestCount),
     matches: isProductOf(operation, bill),
   };
 }

@@ -1,10 +1,15 @@
 import { text } from "node:stream/consumers";
 import { type Command, Option } from "commander";
 import { parseDuration } from "../../../api/schema/duration.ts";
-import type { AccountRef } from "../../../api/v1alpha1/meta.ts";
 import { systemClock } from "../../../base/clock.ts";
 import type { Resource } from "../../../kube/resource.ts";
-import { addClusterOptions, type ClusterFlags, lazyCluster } from "../../account-source.ts";
+import {
+  accountRef,
+  addAccountNames,
+  addClusterOptions,
+  type ClusterFlags,
+  withCluster,
+} from "../../account-source.ts";
 import { createProgress } from "./progress.ts";
 import { type OneShot, type OneShotEnd, runOneShot } from "./run-job.ts";
 
@@ -21,7 +26,7 @@ export type OneShotFlags = ClusterFlags & {
   force?: boolean;
 };
 
-/** What the help of `say` and `film` says alike. */
+/** The common help of `say` and `film`. */
 export const ONE_SHOT_HELP = `
 The command creates an object, waits for its result and downloads it. It pays once: the name of the object is made of your
 text and flags, so the same command finds the same object and its result. The object is deleted a day after its end; --keep
@@ -34,16 +39,9 @@ const EXIT_CODES: Record<OneShotEnd["kind"], number> = { Written: 0, Failed: 3, 
 
 /** The flags of a command that makes one file. */
 export function addOneShotOptions(command: Command, file: string): Command {
-  return addClusterOptions(command)
+  return addAccountNames(addClusterOptions(command))
     .requiredOption("-o, --output <file>", `the file to write, such as ${file}; it must not exist`)
     .option("--force", "overwrite the file")
-    .addOption(
-      new Option(
-        "--account <name>",
-        "Account in the namespace; default: Account default, else ClusterAccount default",
-      ).conflicts("clusterAccount"),
-    )
-    .option("--cluster-account <name>", "ClusterAccount, instead of an Account")
     .option("--store <name>", "ArtifactStore that gets a copy of the result")
     .option("--name <name>", "name of the object; default: made of your text and flags")
     .addOption(new Option("--again", "pay for another result, although one of the same text exists").conflicts("name"))
@@ -53,15 +51,10 @@ export function addOneShotOptions(command: Command, file: string): Command {
 }
 
 /** Spec fields that the flags set for every job. */
-export function commonSpec({ account, clusterAccount, store }: OneShotFlags) {
-  const accountRef: AccountRef | undefined =
-    account === undefined
-      ? clusterAccount === undefined
-        ? undefined
-        : { kind: "ClusterAccount", name: clusterAccount }
-      : { kind: "Account", name: account };
+export function commonSpec({ store, ...flags }: OneShotFlags) {
+  const ref = accountRef(flags);
   return {
-    ...(accountRef === undefined ? {} : { accountRef }),
+    ...(ref === undefined ? {} : { accountRef: ref }),
     ...(store === undefined ? {} : { output: { storeRef: { name: store } } }),
   };
 }
@@ -74,32 +67,31 @@ export async function textArgument(argument: string): Promise<string> {
 /** Runs the job and sets the exit code. */
 export async function runCommand(resource: Resource, flags: OneShotFlags, spec: OneShot["spec"]): Promise<void> {
   const timeoutMs = parseDuration(flags.timeout);
-  const cluster = lazyCluster(flags, process.env);
   const ending = new AbortController();
   const interrupt = () => ending.abort();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupt);
   const cancel = systemClock.setTimeout(interrupt, timeoutMs);
   try {
-    const { kube, namespace } = await cluster.open();
-    const { kind, message } = await runOneShot(
-      { kube, clock: systemClock, progress: createProgress(process.stderr), say, signal: ending.signal },
-      {
-        resource,
-        namespace,
-        spec,
-        name: flags.name,
-        again: flags.again === true,
-        keep: flags.keep ? "Always" : flags.rm ? "UntilWritten" : "Day",
-        file: flags.output,
-        overwrite: flags.force === true,
-      },
+    const { kind, message } = await withCluster(flags, ({ kube, namespace }) =>
+      runOneShot(
+        { kube, clock: systemClock, progress: createProgress(process.stderr), say, signal: ending.signal },
+        {
+          resource,
+          namespace,
+          spec,
+          name: flags.name,
+          again: flags.again === true,
+          keep: flags.keep ? "Always" : flags.rm ? "UntilWritten" : "Day",
+          file: flags.output,
+          overwrite: flags.force === true,
+        },
+      ),
     );
     say(message);
     process.exitCode = EXIT_CODES[kind];
   } finally {
     cancel();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, interrupt);
-    await cluster.close();
   }
 }
 

@@ -1,4 +1,4 @@
-/** Where progress is shown: standard error, and how it is known whether it is a terminal. */
+/** Standard error, where progress is shown, and whether it is a terminal. */
 export type Screen = { isTTY?: boolean; columns?: number; write(text: string): unknown };
 
 /** One line that shows the state of a job and is replaced by the next one. On anything but a terminal it shows nothing. */

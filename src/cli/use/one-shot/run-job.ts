@@ -2,17 +2,20 @@ import { createHash, randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { COMMANDS } from "../../../api/v1alpha1/commands.ts";
 import { isTrue } from "../../../api/v1alpha1/conditions.ts";
 import type { JobResult } from "../../../api/v1alpha1/job.ts";
 import { API_VERSION } from "../../../api/v1alpha1/meta.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { oneLine } from "../../../base/manifest-yaml.ts";
 import type { Job, JobSpec } from "../../../controllers/jobs/types.ts";
+import { durationText, progressOf } from "../../../describe/facts.ts";
 import { objectState } from "../../../describe/object-state.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { isAlreadyExists } from "../../../kube/errors.ts";
 import type { Resource } from "../../../kube/resource.ts";
 import type { KubeObject } from "../../../kube/types.ts";
+import { errorText } from "../../error-text.ts";
 import { waitFor } from "../../wait.ts";
 import { download } from "./download.ts";
 import type { ProgressLine } from "./progress.ts";
@@ -82,10 +85,10 @@ export async function runOneShot(deps: OneShotDeps, shot: OneShot): Promise<OneS
       return { kind: "Failed", message: `${object} failed (${reason}): ${oneLine(message)}` };
     }
     if (phase === "Halted") {
-      const next = `mooring resolve ${resource.kind.toLowerCase()}/${name} -n ${namespace}`;
+      const next = COMMANDS.resolve({ kind: resource.kind, namespace, name });
       return { kind: "Halted", message: `${object} is Halted: it may have been charged. Decide with: ${next}` };
     }
-    progress.show(`${state}${reason === state ? "" : ` (${reason})`}`, progressPercent);
+    progress.show(`${state}${reason === state ? "" : ` (${reason})`} ${timesOf(job, clock.now())}`, progressPercent);
     if (!warned && job.status?.observedGeneration === undefined && clock.monotonic() - began > NO_OPERATOR_MS) {
       warned = true;
       progress.clear();
@@ -102,12 +105,13 @@ export async function runOneShot(deps: OneShotDeps, shot: OneShot): Promise<OneS
     const found = await waitFor<Job, OneShotEnd | JobResult>(kube, { resource, place, result, signal, clock });
     if (found === undefined) return interrupted(object, shot, name);
     if ("message" in found) return found;
-    const bytes = await download(found, {
-      file,
-      clock,
-      signal,
-      onBytes: (done, total) =>
-        progress.show(`Download ${file}`, total === undefined ? undefined : (100 * done) / total),
+    const onBytes = (done: number, total: number | undefined) =>
+      progress.show(`Download ${file}`, total === undefined ? undefined : (100 * done) / total);
+    const bytes = await download(found, { file, clock, signal, onBytes }).catch((error: unknown) => {
+      // The error names a copy.
+      if (signal.aborted || found.artifact !== undefined) throw error;
+      const again = "the result is paid: run the same command again to fetch it, which pays nothing";
+      throw new Error(`${errorText(error)}: ${again}`, { cause: error });
     });
     if (shot.keep === "UntilWritten") await kube.delete(resource, place);
     return { kind: "Written", message: `${file} written (${bytes} bytes)` };
@@ -117,6 +121,13 @@ export async function runOneShot(deps: OneShotDeps, shot: OneShot): Promise<OneS
   } finally {
     progress.clear();
   }
+}
+
+/** How long the job has taken, and what the service still expects to need. */
+function timesOf(job: Job, now: number): string {
+  const { elapsedSeconds = 0, leftSeconds } = progressOf(job, now);
+  const left = leftSeconds === undefined ? "" : `, about ${durationText(leftSeconds)} left`;
+  return `${durationText(elapsedSeconds)}${left}`;
 }
 
 function interrupted(object: string, { resource, namespace }: OneShot, name: string): OneShotEnd {

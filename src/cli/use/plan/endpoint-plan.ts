@@ -16,7 +16,7 @@ import { namespaceResource } from "../../../kube/resource.ts";
 import type { EndpointRecord } from "../../../provider/endpoints/endpoint-record.ts";
 import type { AccountSession } from "../../../provider/types.ts";
 import type { AccountConnection } from "../../connect-account.ts";
-import { type Planned, plannedOf } from "./planned.ts";
+import { conflict, type Planned, plannedOf } from "./planned.ts";
 
 export type EndpointPlanDeps = {
   kube: KubeClient;
@@ -44,14 +44,14 @@ export async function planOf(
   if (isPaused(endpoint)) return none("no change: the object is paused");
   const connection = await deps.account(endpoint);
   const mismatch = mismatchOf(live, connection);
-  if (mismatch !== undefined) return conflict(`${mismatch.reason}: ${mismatch.message}`);
+  if (mismatch !== undefined) return conflict([`${mismatch.reason}: ${mismatch.message}`]);
   try {
     const desired = await desiredOf(deps, endpoint, live);
     const { session } = connection;
     await session.probe(deps.signal);
     const binding = await bindingOf(deps, session, endpoint, live);
     if (binding === "Unknown") {
-      return conflict("the outcome of a create is not known yet: wait until the operator has found the endpoint");
+      return conflict(["the outcome of a create is not known yet: wait until the operator has found the endpoint"]);
     }
     return decide({ deps, session, endpoint, live, desired }, binding);
   } catch (error) {
@@ -65,7 +65,7 @@ export async function planOf(
         },
       );
     }
-    return conflict(`${error.reason}: ${error.message}`);
+    return conflict([`${error.reason}: ${error.message}`]);
   }
 }
 
@@ -152,8 +152,4 @@ function decide({ deps, session, endpoint, live, desired }: DesiredChange, bindi
 
 function none(message: string): PlannedEndpoint {
   return { action: "None", message, changes: [] };
-}
-
-function conflict(message: string): PlannedEndpoint {
-  return { action: "Conflict", message, changes: [] };
 }

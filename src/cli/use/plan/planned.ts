@@ -1,5 +1,6 @@
 import type { Plan } from "../../../controllers/gpu-endpoint/facts.ts";
 import { type DesiredEndpoint, type Difference, endpointFields } from "../../../controllers/gpu-endpoint/fields.ts";
+import type { PlannedCost } from "../../../describe/cost.ts";
 import type { EndpointRecord } from "../../../provider/endpoints/endpoint-record.ts";
 
 /**
@@ -17,7 +18,16 @@ export type Planned = {
   endpointID?: string;
   message: string;
   changes: PlannedChange[];
-};
+  /** Of a conflict: each problem, where there are several. */
+  problems?: string[];
+} & Partial<PlannedCost>;
+
+/** What is not done, and why. */
+export function conflict(problems: readonly string[]): Omit<Planned, "object"> {
+  const [only = "", ...others] = problems;
+  if (others.length === 0) return { action: "Conflict", message: only, changes: [] };
+  return { action: "Conflict", message: `${problems.length} problems`, changes: [], problems: [...problems] };
+}
 
 /** A record without any value: what a create is compared with. */
 const NOTHING: EndpointRecord = {

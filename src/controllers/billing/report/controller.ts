@@ -13,7 +13,7 @@ import { type ReportStep, refresh, stalled } from "./refresh.ts";
 import { showsSource, sourceOf } from "./source.ts";
 import { problemOf, type ReportOutcome, statusOf } from "./status.ts";
 
-/** How often a final report of a ClusterAccount is checked: nobody tells when a namespace's labels change. */
+/** How often a final report of a ClusterAccount is checked: no watch shows changed labels of a namespace. */
 const LABELS_CHANGE_MS = 5 * 60_000;
 
 /** Reads the bills of a period, sums them, writes them where the spec wants them, and again until they are final. */

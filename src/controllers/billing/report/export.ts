@@ -17,12 +17,12 @@ type ConfigMap = KubeObject & { data?: Record<string, string> };
 /** The file of a report. `content` is read once. */
 export type ReportFile = { report: BillReport; content: AsyncIterable<string>; signal: AbortSignal };
 
-/** What the API server takes as values of a ConfigMap, all of them together. */
+/** Most bytes of all values of a ConfigMap. */
 const CONFIG_MAP_BYTES = 1_048_576;
 
 /**
- * Writes a file into the report's ConfigMap, when it fits; all of it is read in any case, so that the size can be told.
- * @throws whatever reading the file throws; KubeError
+ * Writes a file into the report's ConfigMap if it fits. Always reads all of it, so that a message can show the size.
+ * @throws the error of reading the file; KubeError
  */
 export async function exportToConfigMap(
   kube: KubeClient,
@@ -106,8 +106,8 @@ async function writeConfigMap(
 }
 
 /**
- * Writes a file into an ArtifactStore as it comes, in place of the one before; what is broken off leaves that one standing.
- * @throws whatever reading the file throws; ArtifactError
+ * Writes a file into an ArtifactStore as it arrives, and replaces the previous one only when it is complete.
+ * @throws the error of reading the file; ArtifactError
  */
 export async function exportToStore(
   store: Pick<ArtifactStoreHandle, "writer">,

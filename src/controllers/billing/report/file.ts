@@ -30,7 +30,7 @@ export function shownTables(tally: Tally) {
   };
 }
 
-/** What a report says besides its period. */
+/** The facts of a report besides its period. */
 export function shownTotals(tally: Tally) {
   return { totals: shownSums(tally.totals()), unreadable: tally.unreadable(), ...shownTables(tally) };
 }
@@ -48,7 +48,7 @@ export async function* ofKeys(
   for await (const some of bills) yield wanted ? some.filter(({ keyID }) => wanted.has(keyID)) : some;
 }
 
-/** Counts bills into a tally or a split on their way. */
+/** Counts bills into a tally or a split while they pass. */
 export async function* counted(bills: AsyncIterable<Bill[]>, into: Pick<Tally, "add">): AsyncGenerator<Bill[]> {
   for await (const some of bills) {
     for (const bill of some) into.add(bill);
@@ -159,7 +159,7 @@ export function csvLine(values: readonly string[]): string {
   return `${values.map(csvCell).join(",")}\r\n`;
 }
 
-/** A spreadsheet runs what begins with = + - or @; names come from other people, so those get an apostrophe. */
+/** A spreadsheet runs a text that begins with = + - or @. Names come from other people, so such names get an apostrophe. */
 function csvCell(value: string): string {
   const plain = /^[=+@\t\r]|^-(?![\d.]+$)/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;

@@ -5,7 +5,7 @@ import { billsBegin, type TimeRange } from "../../../provider/money/ranges.ts";
 import type { TimeZone } from "../../../provider/money/time-zone.ts";
 import { rememberDays } from "../split.ts";
 
-/** What of the period can be asked for now. */
+/** The part of the period that can be read now. */
 export type ReportPeriod =
   | { kind: "Open"; range: TimeRange }
   /**

@@ -1,10 +1,10 @@
-import { isDeepStrictEqual } from "node:util";
 import type { BillReport } from "../../../api/v1alpha1/bill-report.ts";
+import { isSameJSON } from "../../../base/same-json.ts";
 import { plainText } from "../../../base/sanitizer.ts";
 import type { AccountHandle } from "../../account/registry.ts";
 import type { Visibility } from "./split-view.ts";
 
-/** What a report reads: an account, some of its API keys (undefined: all), and what of it the report may show. */
+/** The source of a report: an account, some of its API keys (undefined: all), and the part that the report may show. */
 export type ReportSource = {
   account: AccountHandle;
   /** In the form in which bills have them: without control and formatting characters. */
@@ -15,7 +15,7 @@ export type ReportSource = {
 /** `Refused`: the account lets the report see nothing, for this reason. */
 export type SourceResult = { kind: "Allowed"; source: ReportSource } | { kind: "Refused"; message: string };
 
-/** What of an account a report may read and show. Bills show the API keys of everyone who shares the account. */
+/** The part of an account that a report may read and show. Bills show the API keys of everyone who shares the account. */
 export async function sourceOf({ metadata, spec }: BillReport, account: AccountHandle): Promise<SourceResult> {
   const { namespace } = metadata;
   const wanted = spec.keyIDs && sanitized(spec.keyIDs);
@@ -50,7 +50,7 @@ const allowed = (source: ReportSource): SourceResult => ({ kind: "Allowed", sour
 
 /** Whether the status shows what the source allows, no more and no less. */
 export function showsSource({ spec, status }: BillReport, { keyIDs, visibility }: ReportSource): boolean {
-  if (!isDeepStrictEqual(keyIDs, status?.keyIDs)) return false;
+  if (!isSameJSON(keyIDs, status?.keyIDs)) return false;
   if (spec.splitBy === undefined || status?.asOf === undefined) return true;
   const scope = visibility === "All" ? "All" : "Namespace";
   return status.split?.scope === scope && (status.totals === undefined) === (visibility === "OwnShare");

@@ -39,7 +39,7 @@ export function splitView(
   return { by, scope: "Namespace", lines, others, unattributed: undefined };
 }
 
-/** `status.split`: the most expensive lines. What is cut off counts among the others. */
+/** `status.split`: the most expensive lines. The rest counts among the others. */
 export function statusSplit(view: SplitView): StatusSplit {
   const cutOff = view.lines.slice(SPLIT_ROWS);
   const others = cutOff.length === 0 ? view.others : (view.others ?? 0n) + sumOf(cutOff);

@@ -41,7 +41,7 @@ export function problemOf(outcome: ReportOutcome): Cause | undefined {
   return outcome.kind === "Read" && outcome.exported.kind === "Refused" ? outcome.exported : undefined;
 }
 
-/** What of the status does not follow from the outcome. */
+/** The parts of the status that do not follow from the outcome. */
 export type ReportFacts = {
   account: BillReportStatus["account"];
   /** The API keys that were read; undefined: all. */
@@ -76,7 +76,7 @@ export function statusOf(
   return status;
 }
 
-/** What a reading of the bills sets. */
+/** The fields that a read of the bills sets. */
 const RESULTS: readonly string[] = [
   ...["period", "totals", "byProduct", "byCategory", "byKey", "byDate", "records", "unreadable", "split", "asOf"],
   ...["final", "keyIDs"],

@@ -25,7 +25,11 @@ export function dropSpeechTexts({ spec }: SpeechJob): void {
 }
 
 /** The paid request of a SpeechJob. @throws InvalidJobError | StalledError */
-export async function speechRequest(job: SpeechJob, account: AccountHandle, reader: ValueReader): Promise<PaidRequest> {
+export async function speechRequest(
+  job: SpeechJob,
+  account: Pick<AccountHandle, "maxSpeechCharacters">,
+  reader: ValueReader,
+): Promise<PaidRequest> {
   const { spec } = job;
   const text = await textOf(job, reader);
   const limit = spec.model === "speech-2.6-hd" ? account.maxSpeechCharacters : SHORT_TEXT_CHARACTERS;

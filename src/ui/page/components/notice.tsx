@@ -3,7 +3,7 @@ import type { ApiError } from "../api.ts";
 export function ErrorNotice({ error }: { error: ApiError | undefined }) {
   if (error === undefined) return null;
   return (
-    <p class="notice bad" role="alert">
+    <p class="notice wa-danger" role="alert">
       {error.message}
     </p>
   );

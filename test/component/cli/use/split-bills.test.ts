@@ -49,7 +49,7 @@ it("reads the usage of the operator that serves the account, and says which name
   await openClusterSplit({ kube, namespace: "team" }, { kind: "ClusterAccount", name: "default" }, {}, request);
   expect(requests.filter(({ path }) => path.includes("/namespaces/gpu-operator/configmaps/"))).not.toEqual([]);
   expect(written).toEqual([
-    "warning: the ConfigMaps mooring-usage-* in namespace gpu-operator have no usage of ClusterAccount/default in this period, so all is unattributed; if the operator runs in another namespace, name it with --leader-election-namespace\n",
+    "warning: the ConfigMaps mooring-usage-* in namespace gpu-operator have no usage of ClusterAccount/default in this period, so all is unattributed: the operator writes usage every ten minutes; if it runs in another namespace, name it with --operator-namespace\n",
   ]);
 });
 
@@ -58,7 +58,7 @@ it("without the permission to read the usage, the error says what to do", async 
   const split = openClusterSplit(
     { kube, namespace: "team" },
     { kind: "ClusterAccount", name: "default" },
-    { by: "namespace", leaderElectionNamespace: "mooring-system" },
+    { by: "namespace", operatorNamespace: "mooring-system" },
     { settings: {}, zone: timeZone("UTC"), range: { startTime: 1_770_000_000, endTime: 1_770_086_400 } },
   );
   await expect(split).rejects.toThrow(

@@ -14,8 +14,7 @@ it("given a port that is in use, the page is not served, and nothing of it stays
   let closed = 0;
   const sessions = { of: unused, close: async () => void closed++ };
   const page = { auth: { kind: "None" } as const, allowedHosts: [], version: "1", readOnly: undefined, namespaces: [] };
-  const file = Buffer.from("");
-  const assets = { script: file, style: file, icon: file };
+  const assets = new Map();
   const options = { ...page, sessions, assets, openMedia: unused, clock: createFakeClock() };
   await expect(serveUi(options, { host: "127.0.0.1", port })).rejects.toThrow("EADDRINUSE");
   expect(closed).toBe(1);

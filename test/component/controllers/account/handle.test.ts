@@ -44,7 +44,7 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
     usage: {
       held: () => undefined,
       assertServing: () => {},
-      allows: async () => true,
+      refusal: async () => undefined,
       reportableKeys: async () => ({ kind: "All" }),
       endpointsWanted: () => false,
       detailsWanted: () => false,

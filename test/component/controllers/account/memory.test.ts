@@ -93,17 +93,21 @@ it.each([
   expect(await remember(accountOf(change), apiKey)).not.toBe(version);
 });
 
-it("without the lease, not even the probe is sent: the next leader uses the account's rate limit", async () => {
+it("without the account, not even the probe is sent: its server uses the rate limit", async () => {
   const service = await scriptedService(() => ({}));
-  const assertLeading = () => {
-    throw new Error("the lease is not surely held");
+  const servers = {
+    confirm: async () => {},
+    assertConfirmed: () => {},
+    assertServing: () => {
+      throw new Error("not surely served");
+    },
   };
-  const memories = startMemory({ assertLeading });
+  const memories = startMemory({ servers });
   const { memory } = await memories.remember(KEY, accountOf({ baseURL: service.url }), "sk-1");
   await expect(memory.handle.probe(new AbortController().signal)).rejects.toMatchObject({
     kind: "Aborted",
     delivery: "NotSent",
-    message: "getEndpointLimits: the lease is not surely held",
+    message: "getEndpointLimits: not surely served",
   });
   expect(service.requests).toEqual([]);
 });
@@ -117,6 +121,9 @@ it("the estimates and the observed usage of a deleted account are forgotten", as
       get: () => undefined,
       entries: () => [],
       takeNew: () => false,
+      priceOf: () => undefined,
+      prices: () => undefined,
+      restorePrices: () => {},
       forget,
     },
     usage: { listed: () => {}, accepted: () => {}, forget },

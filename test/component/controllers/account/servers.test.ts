@@ -8,11 +8,12 @@ import {
 } from "../../../../src/api/v1alpha1/account.ts";
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
 import { accountResource, clusterAccountResource } from "../../../../src/api/v1alpha1/kinds.ts";
-import { PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
+import { FINALIZER, PENDING_STATUS } from "../../../../src/api/v1alpha1/meta.ts";
+import { createProcessEnds } from "../../../../src/controllers/account/process-ends.ts";
 import { createServers } from "../../../../src/controllers/account/servers.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
-import { createFakeClock } from "../../../support/fake-clock.ts";
+import { createFakeClock, settle } from "../../../support/fake-clock.ts";
 import { manifest, merged } from "../../../support/manifests.ts";
 import { capturedLog, failure, scriptedApi } from "../../../support/scripted-api-server.ts";
 import { storedMeta } from "../../../support/stored-meta.ts";
@@ -20,13 +21,15 @@ import { storedMeta } from "../../../support/stored-meta.ts";
 const KEY = "Account/team/default";
 const CLUSTER_KEY = "ClusterAccount/default";
 const signal = new AbortController().signal;
-const theirs = { namespace: "theirs", lease: "mooring-operator", leaseUID: "lease-2", since: "2020-01-01T00:00:00Z" };
-const ours = { namespace: "ours", lease: "mooring-operator", leaseUID: "lease-1", since: "2026-03-01T00:00:00Z" };
+const theirs = { namespace: "theirs", lease: "their-pod", since: "2020-01-01T00:00:00Z" };
+const ours = { namespace: "ours", lease: "pod-1", since: "2026-03-01T00:00:00Z" };
+/** Another process of this installation. */
+const sibling = { namespace: "ours", lease: "pod-2", since: "2020-01-01T00:00:00Z" };
 /** An operator has reconciled the account. */
 const observed = { observedGeneration: 1 };
 
 type AnyAccount = Account | ClusterAccount;
-type LeaseState = { uid: string; holder: string; version: string } | "Missing" | "Forbidden";
+type LeaseState = { holder: string; version: string } | "Missing" | "Forbidden";
 
 function accountOf(status?: Partial<AccountStatus>): Account {
   const spec = accountSpecSchema.parse(manifest("account").spec);
@@ -40,8 +43,13 @@ function clusterAccountOf(status?: Partial<AccountStatus>): ClusterAccount {
   return { kind: "ClusterAccount", metadata, spec, status: { conditions: [], ...status } };
 }
 
-/** The installation `ours`, over an API server that stores one account and the lease of the installation `theirs`. */
-async function world<T extends AnyAccount>(object: T) {
+type Others = { load: number; knownMs?: number; ready?: boolean; excludes?: boolean }[];
+
+/**
+ * The process `pod-1` of the installation `ours`, over an API server that stores one account and the lease of a process of the installation
+ * `theirs`. `others`: the other processes of `ours`, from `pod-2` on, with the number of accounts that they serve.
+ */
+async function world<T extends AnyAccount>(object: T, { others = [] as Others } = {}) {
   const clock = createFakeClock();
   const { log, lines } = capturedLog();
   const cluster = object.metadata.namespace === undefined;
@@ -50,41 +58,67 @@ async function world<T extends AnyAccount>(object: T) {
   const key = cluster ? CLUSTER_KEY : KEY;
   const name = cluster ? "default" : "team/default";
   let stored: AnyAccount = object;
+  const second = accountOf({ server: ours });
+  second.metadata.name = "second";
   let version = 10;
-  let lease: LeaseState = { uid: "lease-2", holder: "pod-2", version: "1" };
-  const write = (status: object): AnyAccount => {
+  let lease: LeaseState = { holder: "their-pod", version: "1" };
+  const write = (status: object, method = "PATCH"): AnyAccount => {
     const metadata = { ...stored.metadata, resourceVersion: String(version++) };
-    stored = { ...stored, metadata, status: merged({ ...stored.status }, { ...status }) } as AnyAccount;
+    const next = method === "PUT" ? status : merged({ ...stored.status }, { ...status });
+    stored = { ...stored, metadata, status: next } as AnyAccount;
     return stored;
   };
   const readLease = () => {
     if (lease === "Missing") return failure(404, "NotFound");
     if (lease === "Forbidden") return failure(403, "Forbidden");
-    const { uid, holder, version: resourceVersion } = lease;
-    return { body: { metadata: { uid, resourceVersion }, spec: { holderIdentity: holder } } };
+    const { holder, version: resourceVersion } = lease;
+    return { body: { metadata: { resourceVersion }, spec: { holderIdentity: holder } } };
   };
   const api = await scriptedApi(({ method, path, body }) => {
     if (path.includes("/leases/")) return readLease();
+    if (path.includes("/second")) return { body: second };
     if (method === "GET") return { body: { metadata: {}, items: [stored] } };
     const { metadata, status } = body as { metadata: { resourceVersion: string }; status: AccountStatus };
     if (metadata.resourceVersion !== stored.metadata.resourceVersion) return failure(409, "Conflict");
-    return { body: write(status) };
+    return { body: write(status, method) };
   });
   const kind = createKind(api.client, { resource: cluster ? clusterAccountResource : accountResource, store });
   const events: string[] = [];
   const lost: Error[] = [];
   const checks: string[] = [];
+  const ended = new Set<string>();
+  const begun = { at: clock.monotonic() };
+  const lists: (() => void)[] = [];
+  const underWay = { account: false };
+  const own = { held: true, ready: true };
+  const processes = others.map(({ knownMs = 3_600_000, ready = true, excludes = false }, index) => ({
+    ...{ name: `pod-${index + 2}`, ready, excludes, since: "2027", knownMs },
+  }));
+  const members = {
+    name: "pod-1",
+    surelyHeld: () => own.held,
+    isReady: () => own.ready,
+    isFirst: () => true,
+    list: () => processes.filter(({ name }) => !ended.has(name)),
+    hasEnded: (name: string) => ended.has(name),
+  };
+  const options = { kube: api.client, clock, members, installation: "ours" };
+  const loaded = others.flatMap(({ load }, index) =>
+    Array.from({ length: load }, () => accountOf({ server: { ...sibling, lease: `pod-${index + 2}` } })),
+  );
   const servers = createServers({
-    kube: api.client,
-    clock,
+    ...options,
     log,
     recorder: { warning: (_object, reason) => void events.push(`Warning ${reason}`) },
-    installation: "ours",
-    lease: () => ({ name: "mooring-operator", uid: "lease-1" }),
+    ends: createProcessEnds(options),
     watchNamespaces: [],
+    accounts: () => [...store.list(), ...loaded],
+    lists: { begunAt: () => begun.at, renew: () => new Promise<void>((resolve) => void lists.push(resolve)) },
+    work: { isUnderWay: () => underWay.account, forget: () => {} },
     onLost: (error) => void lost.push(error),
     check: (one) => void checks.push(one),
   });
+  servers.observeAll();
   return {
     servers,
     clock,
@@ -93,10 +127,32 @@ async function world<T extends AnyAccount>(object: T) {
     checks,
     lines,
     key,
-    count: (method: string) => api.requests.filter((one) => one.method === method).length,
+    ended,
+    own,
+    underWay,
+    /** New lists are there. */
+    listed: async () => {
+      for (const resolve of lists.splice(0)) resolve();
+      await settle();
+    },
+    writes: () => api.requests.filter(({ method }) => method !== "GET").length,
+    reads: () => api.requests.filter(({ method }) => method === "GET").length,
     stored: () => stored,
     lease(state: LeaseState): void {
       lease = state;
+    },
+    /** This process serves one more account. */
+    /** Another account, which is free or names this process. */
+    async serveSecond({ free = false } = {}) {
+      const present = (free ? { ...accountOf(), metadata: second.metadata } : second) as AnyAccount as T;
+      await servers.serve("Account/team/second", { kind, object: present, isNeeded: () => true }, signal);
+    },
+    /** `meanwhile`: what happens in the first seconds. */
+    async giveUp(meanwhile = () => {}) {
+      const given = servers.giveUp(signal);
+      meanwhile();
+      await clock.advance(5_000);
+      return given;
     },
     /** Somebody writes the status. `seen`: the watch shows it. */
     change(status: object, { uid = stored.metadata.uid, seen = true } = {}): void {
@@ -120,7 +176,7 @@ describe("a new account", () => {
 
   it("names its server before it is used, and is not written again", async () => {
     const w = await world(accountOf());
-    expect(() => w.servers.assertServing(KEY)).toThrow("does not surely name this installation: nothing is sent");
+    expect(() => w.servers.assertServing(KEY)).toThrow("does not surely name this process: nothing is sent");
     expect(await w.serve()).toBe("Ours");
     expect(w.stored().status?.server).toEqual(ours);
     expect(w.servers.requires(KEY)).toBe(true);
@@ -128,7 +184,7 @@ describe("a new account", () => {
     expect(await w.serve()).toBe("Ours");
     await w.clock.advance(3_600_000);
     expect(await w.serve()).toBe("Ours");
-    expect(w.count("PATCH")).toBe(1);
+    expect(w.writes()).toBe(1);
   });
 
   it("is not served by the one whose write comes second", async () => {
@@ -141,22 +197,146 @@ describe("a new account", () => {
   it("is served as a ClusterAccount at a start, before an object that needs it is reconciled", async () => {
     const w = await world(clusterAccountOf());
     expect(await w.serve(true)).toBe("Ours");
-    expect([w.servers.requires(w.key), w.checks]).toEqual([true, []]);
+    expect([w.servers.requires(w.key), w.checks]).toEqual([true, [CLUSTER_KEY]]);
   });
 
-  it("is served as a ClusterAccount only when an object needs it", async () => {
+  it("is served as a ClusterAccount only when an object needs it; before, the first process probes it", async () => {
     const w = await world(clusterAccountOf());
     expect(await w.serve()).toBe("Unneeded");
+    expect(() => w.servers.assertServing(w.key)).not.toThrow();
+    expect(() => w.servers.assertConfirmed(w.key)).toThrow("nothing is sent");
     expect([w.servers.requires(w.key), w.checks]).toEqual([false, [CLUSTER_KEY]]);
     expect(await w.serve()).toBe("Ours");
     expect(w.servers.requires(w.key)).toBe(true);
   });
 });
 
-it("a restarted operator of the same installation has the account at once", async () => {
-  const w = await world(accountOf({ server: { ...ours, since: theirs.since }, ...observed }));
-  expect(await w.serve()).toBe("Ours");
-  expect(w.servers.requires(KEY)).toBe(true);
+describe("an account that another process of the installation serves", () => {
+  it("is left alone, without a word, while that process lives", async () => {
+    const w = await world(accountOf({ server: sibling, ...observed }), { others: [{ load: 1 }] });
+    for (let minute = 0; minute < 5; minute++) {
+      expect(await w.serve()).toBe("Other");
+      await w.clock.advance(60_000);
+    }
+    expect([w.servers.requires(KEY), w.servers.isElsewhere(KEY), w.lines, w.writes()]).toEqual([false, false, [], 0]);
+  });
+
+  it.each([
+    { when: "that process has released it", released: "2026-03-01T00:00:00Z", ended: [] },
+    { when: "that process has ended", ended: ["pod-2"] },
+  ])("is taken at once when $when, and served when lists have begun since then", async ({ released, ended }) => {
+    const w = await world(accountOf({ server: sibling, ...observed }), { others: [{ load: 1 }] });
+    expect(await w.serve()).toBe("Other");
+    await w.clock.advance(1_000);
+    for (const one of ended) w.ended.add(one);
+    if (released !== undefined) w.change({ server: { ...sibling, released } });
+    expect(await w.serve()).toBe("Between");
+    expect(w.stored().status?.server).toMatchObject({ lease: "pod-1" });
+    expect([w.servers.holds(KEY), w.servers.serves(KEY)]).toEqual([true, false]);
+    expect(() => w.servers.assertServing(KEY)).toThrow("nothing is sent");
+    await w.listed();
+    expect(await w.serve()).toBe("Ours");
+    expect(() => w.servers.assertConfirmed(KEY)).not.toThrow();
+  });
+
+  it("is served with the present lists when it was free before they began", async () => {
+    const w = await world(accountOf({ server: { ...sibling, released: "2026-03-01T00:00:00Z" }, ...observed }));
+    expect(await w.serve()).toBe("Ours");
+  });
+
+  it("goes to the process that serves the fewest, but not back; one that serves more waits 5 s for each of those", async () => {
+    const free = accountOf({ server: { ...sibling, released: "2026-03-01T00:00:00Z" }, ...observed });
+    const w = await world(free, {
+      others: [{ load: 0 }, { load: 0 }, { load: 0 }, { load: 0, ready: false }, { load: 1 }],
+    });
+    await w.serveSecond();
+    expect(await w.serve()).toBe("Other");
+    await w.clock.advance(9_999);
+    expect(await w.serve()).toBe("Other");
+    await w.clock.advance(1);
+    expect(await w.serve()).toBe("Ours");
+  });
+
+  it("counts while it is being taken: one of two free accounts goes to the process that serves fewer", async () => {
+    const w = await world(accountOf(), { others: [{ load: 0 }] });
+    await Promise.all([w.serve(), w.serveSecond({ free: true })]);
+    expect(w.servers.count()).toBe(1);
+  });
+
+  it("is not taken by a process that has not read all objects", async () => {
+    const w = await world(accountOf());
+    w.own.ready = false;
+    expect(await w.serve()).toBe("Other");
+    w.own.ready = true;
+    expect(await w.serve()).toBe("Ours");
+  });
+
+  it("is not taken while a process lives that excludes all others, such as a cleanup", async () => {
+    const w = await world(accountOf(), { others: [{ load: 0, excludes: true }] });
+    await w.clock.advance(60_000);
+    expect(await w.serve()).toBe("Other");
+    w.ended.add("pod-2");
+    expect(await w.serve()).toBe("Ours");
+  });
+});
+
+describe("an account that this process serves and another one could", () => {
+  it.each([
+    { name: "is released when the other one serves two fewer", other: { load: 0 }, released: true },
+    { name: "stays when the other one serves one fewer", other: { load: 1 }, released: false },
+    {
+      name: "stays when the other one lives for less than 5 minutes",
+      other: { load: 0, knownMs: 299_999 },
+      released: false,
+    },
+    { name: "stays when the other one has not read all objects", other: { load: 0, ready: false }, released: false },
+  ])("$name", async ({ other, released }) => {
+    const w = await world(accountOf(), { others: [other] });
+    await w.serve();
+    await w.clock.advance(5_000);
+    await w.serve();
+    await w.serveSecond();
+    expect(w.servers.count()).toBe(2);
+    expect(await w.giveUp()).toBe(released ? KEY : undefined);
+    expect([w.servers.serves(KEY), w.stored().status?.server?.released !== undefined]).toEqual([!released, released]);
+  });
+
+  it("stays while something is under way for it", async () => {
+    const w = await world(accountOf(), { others: [{ load: 0 }] });
+    w.underWay.account = true;
+    await w.clock.advance(5_000);
+    await w.serve();
+    await w.serveSecond();
+    expect([await w.giveUp(), w.servers.serves(KEY)]).toEqual([undefined, true]);
+  });
+
+  it("stays when the other one, which serves none, stops", async () => {
+    const w = await world(accountOf(), { others: [{ load: 0 }] });
+    await w.clock.advance(5_000);
+    await w.serve();
+    await w.serveSecond();
+    expect([await w.giveUp(() => void w.ended.add("pod-2")), w.servers.serves(KEY)]).toEqual([undefined, true]);
+  });
+
+  it("is released at a stop: from the call on, nothing is sent, and nothing is taken", async () => {
+    const w = await world(accountOf());
+    await w.serve();
+    w.servers.stop();
+    expect(() => w.servers.assertServing(KEY)).toThrow("nothing is sent");
+    await w.servers.release(signal);
+    expect(w.stored().status?.server).toMatchObject({ lease: "pod-1", released: "2026-03-01T00:00:00Z" });
+    w.change({});
+    expect(await w.serve()).toBe("Between");
+  });
+
+  it("is not released when another process has it by now", async () => {
+    const w = await world(accountOf());
+    await w.serve();
+    w.change({ server: sibling }, { seen: false });
+    w.servers.stop();
+    await w.servers.release(signal);
+    expect(w.stored().status?.server).toEqual(sibling);
+  });
 });
 
 describe("an account that another installation serves", () => {
@@ -176,12 +356,12 @@ describe("an account that another installation serves", () => {
     expect(w.stored().status?.server).toEqual(theirs);
 
     await w.serve();
-    expect([w.count("PATCH"), w.events.length, w.lines.length]).toEqual([1, 1, 1]);
+    expect([w.writes(), w.events.length, w.lines.length]).toEqual([1, 1, 1]);
   });
 
   it("is no conflict as a ClusterAccount that no object here needs", async () => {
     const w = await world(clusterAccountOf({ server: theirs }));
-    expect([await w.serve(), w.count("PATCH")]).toEqual(["Other", 0]);
+    expect([await w.serve(), w.writes()]).toEqual(["Other", 0]);
     expect(() => w.servers.assertUncontested()).not.toThrow();
     w.servers.requires(w.key);
     await w.serve();
@@ -189,10 +369,9 @@ describe("an account that another installation serves", () => {
   });
 
   it.each<{ given: string; state: LeaseState; afterMs: number }>([
-    { given: "nobody holds their lease", state: { uid: "lease-2", holder: "", version: "2" }, afterMs: 0 },
+    { given: "nobody holds their lease", state: { holder: "", version: "2" }, afterMs: 0 },
     { given: "their lease is missing", state: "Missing", afterMs: 15_000 },
-    { given: "another lease has its name", state: { uid: "new", holder: "pod-3", version: "9" }, afterMs: 15_000 },
-    { given: "their lease does not change", state: { uid: "lease-2", holder: "pod-2", version: "1" }, afterMs: 30_000 },
+    { given: "their lease does not change", state: { holder: "their-pod", version: "1" }, afterMs: 30_000 },
   ])("is taken over when $given for $afterMs ms by the own clock, and not before", async ({ state, afterMs }) => {
     const w = await world(accountOf({ server: theirs, ...observed }));
     w.lease(state);
@@ -202,6 +381,9 @@ describe("an account that another installation serves", () => {
       expect(await w.serve()).toBe("Other");
       await w.clock.advance(2_000);
     }
+    // Without a wait, it was free before the lists began.
+    expect(await w.serve()).toBe(afterMs > 0 ? "Between" : "Ours");
+    await w.listed();
     expect(await w.serve()).toBe("Ours");
     expect(w.servers.isElsewhere(KEY)).toBe(false);
     expect(w.stored().status?.server?.namespace).toBe("ours");
@@ -209,12 +391,9 @@ describe("an account that another installation serves", () => {
     expect(() => w.servers.assertUncontested()).not.toThrow();
   });
 
-  it.each<{ given: string; server: typeof theirs | { namespace: string; since: string }; state: LeaseState }>([
-    { given: "without the right to read their lease", server: theirs, state: "Forbidden" },
-    { given: "without a lease of theirs", server: { namespace: "theirs", since: theirs.since }, state: "Missing" },
-  ])("stays theirs $given", async ({ server, state }) => {
-    const w = await world(accountOf({ server, ...observed }));
-    w.lease(state);
+  it("stays theirs without the right to read their lease", async () => {
+    const w = await world(accountOf({ server: theirs, ...observed }));
+    w.lease("Forbidden");
     for (let minute = 0; minute < 5; minute++) {
       expect(await w.serve()).toBe("Other");
       await w.clock.advance(60_000);
@@ -227,7 +406,7 @@ describe("an account that another installation serves", () => {
       expect(await w.serve()).toBe("Other");
       await w.clock.advance(200);
     }
-    expect(w.count("GET")).toBe(2);
+    expect(w.reads()).toBe(2);
   });
 
   it("stays theirs while their lease is renewed", async () => {
@@ -235,7 +414,7 @@ describe("an account that another installation serves", () => {
     for (let renewal = 1; renewal <= 5; renewal++) {
       expect(await w.serve()).toBe("Other");
       await w.clock.advance(29_000);
-      w.lease({ uid: "lease-2", holder: "pod-2", version: `r${renewal}` });
+      w.lease({ holder: "their-pod", version: `r${renewal}` });
     }
     expect(await w.serve()).toBe("Other");
   });
@@ -249,7 +428,7 @@ describe("an account that another installation serves", () => {
     const w = await world(accountOf({ server }));
     await w.serve();
     expect(w.servers.isUnwatchedElsewhere(KEY, "team")).toBe(expected);
-    w.lease({ uid: "lease-2", holder: "", version: "2" });
+    w.lease({ holder: "", version: "2" });
     await w.clock.advance(2_000);
     await w.serve();
     expect(w.servers.isUnwatchedElsewhere(KEY, "team")).toBe(false);
@@ -264,7 +443,18 @@ describe("an entry that somebody removes", () => {
     await w.clock.advance(14_999);
     expect(await w.serve()).toBe("Other");
     await w.clock.advance(1);
+    expect(await w.serve()).toBe("Between");
+    await w.listed();
     expect(await w.serve()).toBe("Ours");
+  });
+
+  it("counts as well when the whole status is gone, of an account that an object needed", async () => {
+    const account = accountOf();
+    account.metadata.finalizers = [FINALIZER];
+    const w = await world(account);
+    expect(await w.serve()).toBe("Other");
+    await w.clock.advance(15_000);
+    expect(await w.serve()).toBe("Between");
   });
 
   it("is written again by its server", async () => {
@@ -280,11 +470,11 @@ describe("an entry that somebody removes", () => {
     await w.serve();
     w.change({ server: null, ...observed }, { seen: false });
     await w.servers.confirm(KEY, signal);
-    expect(() => w.servers.assertServing(KEY)).not.toThrow();
+    expect(() => w.servers.assertConfirmed(KEY)).not.toThrow();
     await w.clock.advance(5_000);
     await expect(w.servers.confirm(KEY, signal)).rejects.toThrow("nothing is sent");
     await w.clock.advance(5_000);
-    expect(() => w.servers.assertServing(KEY)).toThrow("nothing is sent");
+    expect(() => w.servers.assertConfirmed(KEY)).toThrow("nothing is sent");
   });
 });
 
@@ -297,14 +487,14 @@ describe("an account that this process serves", () => {
       await Promise.all([w.servers.confirm(KEY, signal), w.servers.confirm(KEY, signal)]);
       expect(() => w.servers.assertServing(KEY)).not.toThrow();
     }
-    expect(w.count("GET")).toBe(2);
+    expect(w.reads()).toBe(2);
   });
 
   it("ends the process when another installation serves it, as the watch shows", async () => {
     const w = await world(accountOf());
     await w.serve();
     w.change({ server: theirs });
-    await expect(w.serve()).rejects.toThrow("namespace theirs serves Account/team/default");
+    await expect(w.serve()).rejects.toThrow("theirs/their-pod serves Account/team/default");
     expect(w.lost).toHaveLength(1);
   });
 
@@ -313,7 +503,7 @@ describe("an account that this process serves", () => {
     await w.serve();
     w.change({ server: theirs }, { seen: false });
     await w.clock.advance(5_000);
-    await expect(w.servers.confirm(KEY, signal)).rejects.toThrow("namespace theirs serves Account/team/default");
+    await expect(w.servers.confirm(KEY, signal)).rejects.toThrow("theirs/their-pod serves Account/team/default");
     expect(w.lost).toHaveLength(1);
   });
 
@@ -322,6 +512,27 @@ describe("an account that this process serves", () => {
     await w.serve();
     w.change({ server: null }, { uid: "another-uid" });
     expect(await w.serve()).toBe("Ours");
-    expect(w.count("PATCH")).toBe(2);
+    expect(w.writes()).toBe(2);
+  });
+
+  it("cleans up after an account that is deleted, pays nothing for it, and ends this with the next account of the name", async () => {
+    const w = await world(accountOf());
+    await w.serve();
+    w.servers.depart(KEY);
+    w.servers.depart(KEY); // while endpoints are left
+    expect([w.servers.cleansUp(KEY), w.servers.serves(KEY)]).toEqual([true, false]);
+    expect(() => w.servers.assertServing(KEY)).not.toThrow();
+    expect(() => w.servers.assertConfirmed(KEY)).toThrow("nothing is sent");
+    w.change({ server: theirs }, { uid: "another-uid" });
+    expect(await w.serve()).toBe("Other");
+    expect(w.servers.cleansUp(KEY)).toBe(false);
+    expect(() => w.servers.assertServing(KEY)).toThrow("nothing is sent");
+  });
+
+  it("does not clean up after an account that another process served when it was deleted", async () => {
+    const w = await world(accountOf({ server: theirs }));
+    await w.serve();
+    w.servers.depart(KEY);
+    expect(() => w.servers.assertServing(KEY)).toThrow("nothing is sent");
   });
 });

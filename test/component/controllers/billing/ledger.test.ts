@@ -58,8 +58,8 @@ async function setUp(): Promise<World> {
   };
 }
 
-const ledgerOf = ({ api, clock }: World, identity = "one", writer = 0): UsageLedger =>
-  createUsageLedger({ client: api.client, namespace: "mooring", identity, writer, clock, log: silentLog });
+const ledgerOf = ({ api, clock }: World, identity = "one"): UsageLedger =>
+  createUsageLedger({ client: api.client, namespace: "mooring", identity, clock, log: silentLog });
 const total = async (ledger: UsageLedger, months = ["2026-03"]) =>
   (await ledger.read(ACCOUNT, months, signal)).reduce((sum, { quantity }) => sum + quantity, 0);
 const writesOf = ({ api }: World) => api.requests.filter(({ method }) => method !== "GET").length;
@@ -120,9 +120,9 @@ describe("the usage ledger", () => {
     expect(await total(ledgerOf(world, "three"))).toBe(161);
   });
 
-  it("counts a write whose response is lost once, also when another shard writes in between", async () => {
+  it("counts a write whose response is lost once, also when another process writes in between", async () => {
     const world = await setUp();
-    const [one, two] = [ledgerOf(world, "one"), ledgerOf(world, "two", 1)];
+    const [one, two] = [ledgerOf(world, "one"), ledgerOf(world, "two")];
     one.add(used());
     world.fail(({ method }) => (method === "GET" ? undefined : "cut"));
     await one.stop();

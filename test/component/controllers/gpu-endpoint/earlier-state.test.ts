@@ -47,7 +47,7 @@ const cases: { name: string; spec: Change; recorded: boolean }[] = [
 ];
 
 it.each(cases)(
-  "given a create of the previous leader, when the list of the next one shows the object as it was before, no second create is sent: $name",
+  "given a create of the previous server, when the list of the next one shows the object as it was before, no second create is sent: $name",
   async ({ spec, recorded }) => {
     const world = await reconciledEndpoint(spec, { simulator: { listDelayMs: 60_000 } });
     await world.reconcile();
@@ -69,7 +69,7 @@ it.each(cases)(
 const EARLIER = "registry.example.com/echo:1";
 const LATER = "registry.example.com/echo:2";
 
-/** An endpoint in sync with its spec, whose image the previous leader changed. */
+/** An endpoint in sync with its spec, whose image the previous server changed. */
 async function updated() {
   const world = await reconciledEndpoint({ image: EARLIER });
   await world.reconcileFor(10_000);
@@ -80,7 +80,7 @@ async function updated() {
   return { world, updates };
 }
 
-it("given an update of the previous leader, when the list of the next one shows the spec as it was before, no update reverts it", async () => {
+it("given an update of the previous server, when the list of the next one shows the spec as it was before, no update reverts it", async () => {
   const { world, updates } = await updated();
   const catchUp = world.restartBehind(({ spec, status }) => spec.image === EARLIER && status !== undefined);
   expect([await world.reconcile(), await updates()]).toEqual([2_000, 1]);
@@ -94,7 +94,7 @@ it.each([
   { policy: "ScaleToZero", operation: "updateEndpoint" },
   { policy: "Delete", operation: "deleteEndpoint" },
 ] as const)(
-  "given a deletion policy that a user changed to Retain, when the list of the next leader shows $policy, the endpoint stays as it is",
+  "given a deletion policy that a user changed to Retain, when the list of the next server shows $policy, the endpoint stays as it is",
   async ({ policy, operation }) => {
     const world = await reconciledEndpoint({ deletionPolicy: policy });
     await world.reconcileFor(10_000);

@@ -14,7 +14,7 @@ it("nothing is kept of a GpuEndpoint that is gone: its references and its export
   const shared = sharedOf(api.client, gpuEndpointResource, { clusterUID: CLUSTER_UID });
   const forgotten: string[] = [];
   const recording = (what: string) => ({ forget: (key: string) => void forgotten.push(`${what} ${key}`) });
-  const run = createGpuEndpointReconciler(
+  const { reconcile } = createGpuEndpointReconciler(
     {
       ...shared,
       references: { ...shared.references, ...recording("references") },
@@ -26,7 +26,7 @@ it("nothing is kept of a GpuEndpoint that is gone: its references and its export
     }),
     { moved: () => {} },
   );
-  await run(
+  await reconcile(
     { key: "team/echo", namespace: "team", name: "echo" },
     { signal: new AbortController().signal, log: silentLog },
   );

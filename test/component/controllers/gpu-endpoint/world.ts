@@ -137,8 +137,8 @@ export async function reconciledEndpoint(
       return failure(404, "NotFound");
     }
     if (metadata.resourceVersion !== present.metadata.resourceVersion) return failure(409, "Conflict");
-    const nextStatus =
-      status === undefined ? present.status : (merged({ ...present.status }, status) as GpuEndpointStatus);
+    const before = request.method === "PUT" ? {} : { ...present.status };
+    const nextStatus = status === undefined ? present.status : (merged(before, status) as GpuEndpointStatus);
     const next = { ...present, metadata: merged({ ...present.metadata }, metadata) as GpuEndpoint["metadata"] };
     return { body: put(nextStatus === undefined ? next : { ...next, status: nextStatus }) };
   });
@@ -207,7 +207,7 @@ export async function reconciledEndpoint(
     events,
     async reconcile() {
       try {
-        const result = await run({ key: NAME, namespace: "team", name: "echo" }, { signal, log: silentLog });
+        const result = await run.reconcile({ key: NAME, namespace: "team", name: "echo" }, { signal, log: silentLog });
         return result?.requeueAfterMs;
       } catch {
         return "Error";

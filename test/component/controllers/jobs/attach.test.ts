@@ -9,6 +9,7 @@ import { createStoreRegistry } from "../../../../src/controllers/artifact-store/
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
+import { createRequestClaims } from "../../../../src/controllers/jobs/request-claims.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
 import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
@@ -17,6 +18,7 @@ import { ServiceError, type ServiceErrorKind } from "../../../../src/provider/er
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import type { TaskObservation } from "../../../../src/provider/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
+import { callbacksBy } from "../../../support/callbacks.ts";
 import { createFakeClock, until } from "../../../support/fake-clock.ts";
 import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { speechJobOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
@@ -64,11 +66,9 @@ async function setUp({ job, spec = {}, status = {}, annotations = {}, others = [
     if (path.includes("/events")) return { status: 201, body: {} };
     const current = store.get("team/sea");
     if (current === undefined) throw new Error("no job");
-    const patch = (body as { status: VideoJobStatus }).status;
     version++;
     const metadata = { ...current.metadata, resourceVersion: String(version) };
-    const submission = { ...current.status?.submission, ...patch.submission };
-    return { body: { ...current, metadata, status: { ...current.status, ...patch, submission } } };
+    return { body: { ...current, metadata, status: (body as { status: VideoJobStatus }).status } };
   });
   const clock = createFakeClock();
   const calls: string[] = [];
@@ -96,10 +96,12 @@ async function setUp({ job, spec = {}, status = {}, annotations = {}, others = [
   const wiring = {
     running: createRunningRequests({ clock, random: () => 0.5, admission: shared.admission }),
     copies: createCopies({ clock, random: () => 0.5 }),
+    callbacks: callbacksBy(),
     stores: createStoreRegistry(() => false),
+    claims: createRequestClaims(() => []),
   };
   const deps = { ...shared, taskOwners };
-  const run =
+  const { reconcile } =
     resource === speechJobResource
       ? createJobReconciler(
           deps,
@@ -129,10 +131,10 @@ async function setUp({ job, spec = {}, status = {}, annotations = {}, others = [
       const metadata = { ...current().metadata, resourceVersion: String(version), annotations: next };
       store.upsert({ ...current(), metadata });
     },
-    reconcile: () => run(request, { signal: new AbortController().signal, log: silentLog }),
+    reconcile: () => reconcile(request, { signal: new AbortController().signal, log: silentLog }),
     status: () => current().status,
     attached: () => getCondition(current().status?.conditions, "TaskAttached"),
-    patches: () => api.requests.filter(({ method }) => method === "PATCH"),
+    writes: () => api.requests.filter(({ method }) => method === "PUT"),
     events: () =>
       api.requests.flatMap(({ path, body }) => {
         const { type, reason } = body as { type: string; reason: string };
@@ -174,7 +176,8 @@ describe("given a halted job with the annotation attach-task", () => {
     await w.reconcile();
     w.poll(taskOf("TASK_STATUS_FAILED"));
     await w.reconcile();
-    expect(w.status()).toMatchObject({ phase: "Pending", failedTasks: 1, taskID: null });
+    expect(w.status()).toMatchObject({ phase: "Pending", failedTasks: 1 });
+    expect(w.status()).not.toHaveProperty("taskID");
     expect(w.attached()).toBeUndefined();
     await w.reconcile();
     expect(w.calls.filter((call) => call.startsWith("read"))).toHaveLength(1);
@@ -225,7 +228,7 @@ describe("given a halted job with the annotation attach-task", () => {
     expect(getCondition(w.status()?.conditions, "Stalled")?.message).toBe(haltMessage);
     expect(w.calls).toEqual(["read task-1"]);
     await w.reconcile();
-    expect(w.patches()).toHaveLength(1);
+    expect(w.writes()).toHaveLength(1);
     await until(() => w.events().length > 0);
     expect(w.events()).toEqual([`Warning ${reason}`]);
   });
@@ -248,7 +251,7 @@ describe("given a halted job with the annotation attach-task", () => {
     expect(w.attached()).toBeUndefined();
     expect(getCondition(w.status()?.conditions, "Stalled")?.message).toBe(haltMessage);
     await w.reconcile();
-    expect(w.patches()).toHaveLength(2);
+    expect(w.writes()).toHaveLength(2);
   });
 
   it.each<ServiceErrorKind>(["Timeout", "ServerError", "RateLimited", "BreakerOpen", "Unauthorized"])(
@@ -296,7 +299,7 @@ describe("given a halted job with the annotation attach-task", () => {
     const w = await setUp({ status: { lastHandledAttachTask: "task-1" }, annotations: { [annotation]: "task-1" } });
     await w.reconcile();
     expect(w.calls).toEqual([]);
-    expect(w.patches()).toEqual([]);
+    expect(w.writes()).toEqual([]);
   });
 });
 

@@ -74,7 +74,7 @@ describe("a finished job", () => {
     const { requests } = await reconcile({ suspend: true }, 60, { generation: 2 });
     expect(requests).toMatchObject([
       {
-        method: "PATCH",
+        method: "PUT",
         path: `${PATH}/status`,
         body: {
           metadata: { resourceVersion: "7" },
@@ -123,11 +123,14 @@ describe("a finished job", () => {
   it("says that its URLs ran out, once, with the version that was seen as the lock", async () => {
     const { result, requests } = await reconcile({}, 3_600);
     expect(result).toBeUndefined();
-    expect(requests).toEqual([
+    expect(requests).toMatchObject([
       {
-        method: "PATCH",
+        method: "PUT",
         path: `${PATH}/status`,
-        body: { metadata: { resourceVersion: "7" }, status: { conditions: expect.any(Array) } },
+        body: {
+          metadata: { resourceVersion: "7" },
+          status: { ...succeeded, conditions: expect.any(Array) },
+        },
       },
     ]);
     const [status] = requests.map(({ body }) => (body as { status: VideoJobStatus }).status);

@@ -43,7 +43,7 @@ async function setUp(spec: Change, status: VideoJobStatus | undefined, task: Tas
   let losing = true;
   let written: VideoJob | undefined;
   let version = 7;
-  const api = await scriptedApi(({ path, body }) => {
+  const api = await scriptedApi(({ method, path, body }) => {
     if (path.includes("/events")) return { status: 201, body: {} };
     const stored = written ?? kind.store.get("team/sea");
     if (stored === undefined) throw new Error("no job");
@@ -52,7 +52,7 @@ async function setUp(spec: Change, status: VideoJobStatus | undefined, task: Tas
     written = {
       ...stored,
       metadata: { ...stored.metadata, ...metadata, resourceVersion: String(version) },
-      status: merged({ ...stored.status }, patch as Change) as VideoJobStatus,
+      status: merged(method === "PUT" ? {} : { ...stored.status }, patch as Change) as VideoJobStatus,
     };
     return losing ? "cut" : { body: written };
   });

@@ -70,11 +70,11 @@ describe("the record of a request", () => {
     expect([shown === hashOf(body), shown === keyedHashOf(body, "sk-test")]).toEqual([false, true]);
   });
 
-  it("is not written by a process that does not surely lead", async () => {
-    const w = await jobWorld({ leads: false });
+  it("is not written by a process that does not surely serve the account", async () => {
+    const w = await jobWorld({ serves: false });
     await w.send();
     expect(w.steps).toEqual(["status Pending undefined"]);
-    expect(readyOf(w)?.message).toContain("not leading");
+    expect(readyOf(w)?.message).toContain("not serving");
   });
 });
 
@@ -149,7 +149,7 @@ describe("when the API server refuses the record because the job changed", () =>
     const w: World = await jobWorld({ meddle });
     await w.send();
     expect(w.steps).toEqual(["request", "status Queued Accepted"]);
-    expect(w.api.requests.map(({ method }) => method)).toEqual(["PATCH", "PATCH", "GET", "PATCH"]);
+    expect(w.api.requests.map(({ method }) => method)).toEqual(["PUT", "PUT", "GET", "PUT"]);
   });
 
   it("the record is written to the version with an unrelated change, and the request is sent", async () => {
@@ -233,9 +233,9 @@ describe("nothing is sent", () => {
   });
 });
 
-describe("given a deposed leader whose request was not taken", () => {
+describe("given a former server whose request was not taken", () => {
   it.each(["Intended", "Accepted"] as const)(
-    "the request of the next leader stays in the status: %s",
+    "the request of the next server stays in the status: %s",
     async (state) => {
       const w = await jobWorld({ answer: tooMany });
       await w.reconcile();
@@ -275,37 +275,38 @@ describe("an earlier request whose acceptance another process records stops the 
   });
 });
 
-it("a process that does not lead any more does not judge a request of another one", async () => {
-  const status = intended("operator-2");
-  const w = await jobWorld({ status, leads: false });
-  await expect(w.reconcile()).rejects.toThrow("not leading");
-  expect(w.api.stored().status).toEqual(status);
-});
-
-it("a process that does not lead any more writes nothing of its request before the outcome", async () => {
-  const response = Promise.withResolvers<{ body: object }>();
-  const sent = Promise.withResolvers<void>();
-  const w = await jobWorld({
-    answer: () => {
-      sent.resolve();
-      return response.promise;
-    },
+describe("a request of another process", () => {
+  it("is not judged while that process lives: it writes the outcome", async () => {
+    const status = intended("mooring/operator-2");
+    let ended = false;
+    const w = await jobWorld({ status, hasSenderEnded: () => ended });
+    expect(await w.reconcile()).toEqual({ requeueAfterMs: 2_000 });
+    expect([w.api.stored().status, w.steps]).toEqual([status, []]);
+    ended = true;
+    await w.reconcile();
+    expect(w.job()?.status).toMatchObject({ phase: "Halted", submission: { state: "Unknown" } });
   });
-  await w.reconcile();
-  await sent.promise;
-  w.loseLease();
-  const unknown: VideoJobStatus = { conditions: [], phase: "Halted", account: other };
-  const { submission } = w.api.stored().status ?? {};
-  if (submission === undefined) throw new Error("no record");
-  w.kind.store.upsert(w.api.put({ status: { ...unknown, submission: { ...submission, state: "Unknown" } } }));
-  const shown = w.api.stored().status;
-  await expect(w.reconcile()).rejects.toThrow("not leading");
-  expect(w.api.stored().status).toEqual(shown);
 
-  response.resolve({ body: { task_id: "task-1" } });
-  await w.woken();
-  await w.reconcile();
-  expect(w.api.stored().status).toMatchObject({ taskID: "task-1", submission: { state: "Accepted" } });
+  it("gets its outcome although this process has judged it, because its lease had ended", async () => {
+    const response = Promise.withResolvers<{ body: object }>();
+    const sent = Promise.withResolvers<void>();
+    const w = await jobWorld({
+      answer: () => {
+        sent.resolve();
+        return response.promise;
+      },
+    });
+    await w.reconcile();
+    await sent.promise;
+    const unknown: VideoJobStatus = { conditions: [], phase: "Halted", account: other };
+    const { submission } = w.api.stored().status ?? {};
+    if (submission === undefined) throw new Error("no record");
+    w.kind.store.upsert(w.api.put({ status: { ...unknown, submission: { ...submission, state: "Unknown" } } }));
+    response.resolve({ body: { task_id: "task-1" } });
+    await w.woken();
+    await w.reconcile();
+    expect(w.api.stored().status).toMatchObject({ taskID: "task-1", submission: { state: "Accepted" } });
+  });
 });
 
 describe("when the API server refuses the status with the outcome", () => {

@@ -269,7 +269,7 @@ describe("a paid request", () => {
     expect([w.service.requests, w.recorded()?.keyVersion]).toEqual([[], "a"]);
   });
 
-  it("does not leave a deposed leader whose successor has changed the job", async () => {
+  it("does not leave a former server whose successor has changed the job", async () => {
     const w = await world(() => ({ body: { task_id: "t" } }));
     const later = { id: "later", specHash: "0", attempt: 1, time: "2026-03-01T00:00:00Z" };
     w.api.put({ status: { conditions: [], submission: { ...later, state: "Intended", sender: "two" } } });

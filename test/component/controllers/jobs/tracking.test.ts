@@ -54,7 +54,7 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
   const [bound, other] = [tasksOf(), tasksOf()];
   let allowed = true;
   const handleOf = (key: AccountKey, { tasks }: typeof bound) =>
-    accountAt(baseURL, { key, tasks, allows: async () => allowed });
+    accountAt(baseURL, { key, tasks, refusal: async () => (allowed ? undefined : "not allowed") });
   const handles = [handleOf("ClusterAccount/default", bound), handleOf("Account/team/default", other)];
   const w = jobReconciler(api.client, job, { maxTasks: 1, handles });
   return {

@@ -76,7 +76,7 @@ function statusAfter(job: SpeechJob, answer: RequestOutcome) {
   const now = Date.parse("2026-03-01T00:01:00Z");
   const running = { find: () => ({ since: now, sent: true, answer }), backoffUntil: () => undefined };
   const observation = observeSending(
-    { deps: { running, shared: { assertLeading: () => {} } }, job, now },
+    { deps: { running, shared: { hasSenderEnded: () => true } }, job, now },
     { kind: "Sending", record: undefined },
   );
   const { outcome, ...change } = decide(stateOf(job.status, undefined, true), observation, { job, now });

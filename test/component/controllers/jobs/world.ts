@@ -10,14 +10,16 @@ import { createStoreRegistry } from "../../../../src/controllers/artifact-store/
 import { type ControllerDeps, createKind, type Kind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
+import { createRequestClaims } from "../../../../src/controllers/jobs/request-claims.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
 import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import type { WriteRecord } from "../../../../src/controllers/jobs/submit.ts";
-import { type Job, workOf } from "../../../../src/controllers/jobs/types.ts";
+import { type Callbacks, type Job, workOf } from "../../../../src/controllers/jobs/types.ts";
 import type { KubeClient } from "../../../../src/kube/client.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
+import { callbacksBy } from "../../../support/callbacks.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
 import { type Change, merged } from "../../../support/manifests.ts";
@@ -33,10 +35,16 @@ export const other = { kind: "ClusterAccount", name: "other", baseURL: "https://
 /** What happens to a status before it is stored: it may be changed, or the result is answered instead. */
 export type Meddle = (status: VideoJobStatus) => Answer | undefined;
 
-type JobApiOptions = { meddle?: Meddle; onStored?: (status: VideoJobStatus) => void };
+type JobApiOptions = {
+  meddle?: Meddle;
+  onStored?: (status: VideoJobStatus) => void;
+  /** Other objects, by what their path ends with. */
+  objects?: Record<string, object>;
+};
 
 /** The API server of one job: a write to another version than the stored one is a conflict. */
-export async function jobApi<T extends Job>(initial: T, { meddle = () => undefined, onStored }: JobApiOptions = {}) {
+export async function jobApi<T extends Job>(initial: T, options: JobApiOptions = {}) {
+  const { meddle = () => undefined, onStored, objects = {} } = options;
   let stored = initial;
   let version = 10;
   /** As another client of the API server. */
@@ -47,10 +55,13 @@ export async function jobApi<T extends Job>(initial: T, { meddle = () => undefin
   }
   const api = await scriptedApi(({ method, path, body }) => {
     if (path.includes("/events")) return { status: 201, body };
-    if (method === "GET") return { body: stored };
-    const { metadata, status: patch } = body as { metadata: VideoJob["metadata"]; status: Change };
+    const other = Object.entries(objects).find(([end]) => path.endsWith(end));
+    if (other !== undefined) return { body: other[1] };
+    if (method === "GET" && /\/(secrets|services)\//.test(path)) return failure(404, "NotFound");
+    if (method === "GET" || method === "DELETE") return { body: stored };
+    const { metadata, status: written } = body as { metadata: VideoJob["metadata"]; status: Change };
     if (metadata.resourceVersion !== stored.metadata.resourceVersion) return failure(409, "Conflict");
-    const status = merged({ ...stored.status }, patch) as VideoJobStatus;
+    const status = merged(method === "PUT" ? {} : { ...stored.status }, written) as VideoJobStatus;
     const instead = meddle(status);
     if (instead !== undefined) return instead;
     onStored?.(status);
@@ -75,13 +86,15 @@ type Options = Partial<ControllerDeps> & {
   /** Whether a store of this key exists. */
   hasStore?: () => boolean;
   wake?: () => void;
+  /** Default: a receiver takes each callback at once. */
+  callbacks?: Callbacks;
 };
 
 /** The reconciler of one job over a scripted API server. The clock stands still unless another is given. */
 export function jobReconciler(
   client: KubeClient,
   job: VideoJob,
-  { handles = [], maxTasks, hasStore = () => false, wake = () => {}, ...deps }: Options = {},
+  { handles = [], maxTasks, hasStore = () => false, wake = () => {}, callbacks = callbacksBy(), ...deps }: Options = {},
 ) {
   const fake = createFakeClock();
   const { clock = fake } = deps;
@@ -97,8 +110,9 @@ export function jobReconciler(
   const shared = sharedOf(client, videoJobResource, { clock, accounts, admission, ...deps });
   const running = createRunningRequests({ clock, random: () => 0.5, admission });
   const copies = createCopies({ clock, random: () => 0.5 });
-  const wiring = { running, copies, stores: createStoreRegistry(hasStore) };
-  const run = createJobReconciler(shared, videoJobAdapter(createKind(client, kind)), wiring, wake);
+  const stores = createStoreRegistry(hasStore);
+  const wiring = { running, copies, callbacks, stores, claims: createRequestClaims(() => []) };
+  const { reconcile: run } = createJobReconciler(shared, videoJobAdapter(createKind(client, kind)), wiring, wake);
   return {
     kind,
     job,
@@ -108,6 +122,7 @@ export function jobReconciler(
     admission,
     running,
     copies,
+    callbacks,
     reconcile: () => run(REQUEST, context),
     stored: () => kind.store.get("team/sea"),
     /** Whether the account has a slot for another job. */
@@ -124,11 +139,14 @@ export async function jobWorld({
   spec = {},
   status,
   meddle,
-  leads = true,
+  serves = true,
+  hasSenderEnded = () => true,
   heldByRestore = () => undefined,
   answer = () => ({ body: { task_id: "task-1" } }),
 }: {
-  leads?: boolean;
+  serves?: boolean;
+  /** Whether the process that sent a request has ended. */
+  hasSenderEnded?: () => boolean;
   heldByRestore?: () => string | undefined;
   spec?: Change;
   status?: VideoJobStatus;
@@ -146,16 +164,16 @@ export async function jobWorld({
     if (method === "POST") steps.push("request");
     return answer();
   });
-  const assertLeading = () => {
-    if (!leads) throw new Error("not leading");
+  const assertServing = () => {
+    if (!serves) throw new Error("not serving");
   };
-  const account = accountAt(service.url, {}, sessionAt(service.url, { assertServing: assertLeading }));
+  const account = accountAt(service.url, {}, sessionAt(service.url, { assertServing }));
   let wake = Promise.withResolvers<void>();
   const { kind, running, reconcile, stored } = jobReconciler(api.client, job, {
     clock: systemClock,
     handles: [account, accountAt(service.url, { key: "ClusterAccount/other" })],
     heldByRestore,
-    assertLeading,
+    hasSenderEnded,
     wake: () => wake.resolve(),
   });
   async function woken() {
@@ -182,9 +200,6 @@ export async function jobWorld({
     /** The watch shows what is stored. */
     watch: () => void kind.store.upsert(structuredClone(api.stored())),
     job: stored,
-    loseLease(): void {
-      leads = false;
-    },
   };
 }
 

@@ -10,6 +10,7 @@ import {
   isPostfixUnaryExpression,
   isPrefixUnaryExpression,
   isPropertyAccessExpression,
+  isPropertyAssignment,
   isTypeNode,
   type Node,
   type SourceFile,
@@ -31,8 +32,8 @@ export const OPERATORS = [
 ] as const;
 export type Operator = (typeof OPERATORS)[number];
 
-/** One change of one place. `name`: `FILE:LINE:COLUMN OPERATOR`. */
-export type Mutation = Mutant & { operator: Operator; at: number };
+/** One change of one place. `name`: `FILE:LINE:COLUMN OPERATOR`; `code`: its first line. */
+export type Mutation = Mutant & { operator: Operator; at: number; code: string };
 
 const SWAPPED: { [operator: string]: { operator: Operator; by: string } } = {
   "===": { operator: "equality", by: "!==" },
@@ -84,9 +85,10 @@ function mutationsIn(file: string, source: SourceFile): Mutation[] {
 
   function add(operator: Operator, node: Node, replace: string): void {
     const at = node.getStart(source);
-    const before = source.text.slice(0, at);
-    const place = `${before.split("\n").length}:${at - before.lastIndexOf("\n")}`;
-    found.push({ name: `${file}:${place} ${operator}`, file, at, find: textOf(node), replace, operator });
+    const lines = source.text.slice(0, at).split("\n");
+    const place = `${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`;
+    const code = source.text.split("\n")[lines.length - 1]?.trim() ?? "";
+    found.push({ name: `${file}:${place} ${operator}`, file, at, find: textOf(node), replace, operator, code });
   }
   const textOf = (node: Node) => source.text.slice(node.getStart(source), node.end);
 
@@ -108,7 +110,7 @@ function mutationsIn(file: string, source: SourceFile): Mutation[] {
     if (isIfStatement(node)) add("condition", node.expression, `!(${textOf(node.expression)})`);
     if (isConditionalExpression(node)) add("condition", node.condition, `!(${textOf(node.condition)})`);
     addBinary(node);
-    if (isNumericLiteral(node)) add("number", node, otherNumber(textOf(node)));
+    if (isNumericLiteral(node) && !isName(node)) add("number", node, otherNumber(textOf(node)));
     if (node.kind === SyntaxKind.TrueKeyword) add("boolean", node, "false");
     if (node.kind === SyntaxKind.FalseKeyword) add("boolean", node, "true");
     if (isPrefixUnaryExpression(node) || isPostfixUnaryExpression(node)) {
@@ -124,6 +126,8 @@ function mutationsIn(file: string, source: SourceFile): Mutation[] {
     if (isExpressionStatement(node) && isRemovable(node.expression)) add("statement", node, ";");
     node.forEachChild((child) => visit(child));
   }
+
+  const isName = (node: Node) => isPropertyAssignment(node.parent) && node.parent.name === node;
 
   /** What a log says is nobody's business. */
   const isRemovable = (node: Node) =>

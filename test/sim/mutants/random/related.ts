@@ -4,9 +4,9 @@ import { ROOT } from "../mutant.ts";
 
 const VALUE_IMPORT = /^(?:import|export)(?! type\b)[^;]*?from "(\.[^"]+)"|import\("(\.[^"]+)"\)/gm;
 
-/** The tests of a folder that load a file, those nearest to it first: by the number of imports between them. */
-export function relatedTests(folder: "unit" | "component", file: string): string[] {
-  const tests = globSync(`test/${folder}/**/*.test.ts`, { cwd: ROOT }).sort();
+/** The tests that load a file, those nearest to it first: by the number of imports between them. */
+export function relatedTests(file: string): string[] {
+  const tests = globSync("test/{unit,component,security,sim,fuzz}/**/*.test.ts", { cwd: ROOT }).sort();
   const importers = new Map<string, Set<string>>();
   const seen = new Set(tests);
   for (const path of seen) {

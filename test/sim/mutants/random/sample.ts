@@ -17,9 +17,12 @@ export function sampleOf(count: number, seed: number): Mutation[] {
   });
 }
 
-export function mutationNamed(name: string): Mutation {
-  const file = name.split(":")[0] ?? "";
-  const found = mutationsOf([file]).find((one) => one.name === name);
-  if (found === undefined) throw new Error(`there is no mutation ${name}`);
-  return found;
+/** @param names as in the table */
+export function mutationsNamed(names: readonly string[]): Mutation[] {
+  const all = mutationsOf([...new Set(names.map((name) => name.split(":")[0] ?? ""))]);
+  return names.map((name) => {
+    const found = all.find((one) => one.name === name);
+    if (found === undefined) throw new Error(`there is no mutation ${name}`);
+    return found;
+  });
 }

@@ -13,7 +13,10 @@ import { accountAt } from "../../../support/service-account.ts";
 
 /** A handle that is never called. */
 function handle(key: string, allows: (namespace: string) => boolean = () => true): AccountHandle {
-  return accountAt("http://127.0.0.1:9", { key, allows: async (namespace) => allows(namespace) });
+  return accountAt("http://127.0.0.1:9", {
+    key,
+    refusal: async (namespace) => (allows(namespace) ? undefined : `not for ${namespace}`),
+  });
 }
 
 const NAMED = "Account/team/named";

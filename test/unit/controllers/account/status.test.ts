@@ -1,12 +1,42 @@
 import { describe, expect, it } from "vitest";
-import { ACCOUNT_STATES, accountAfter } from "../../../support/golden/accounts.ts";
+import { type ClusterAccount, clusterAccountSpecSchema } from "../../../../src/api/v1alpha1/account.ts";
+import { accountStatus } from "../../../../src/controllers/account/status.ts";
+import { readPrices } from "../../../../src/controllers/billing/prices.ts";
+import { START } from "../../../support/fake-clock.ts";
+import { ACCOUNT_STATES, accountAfter, probe } from "../../../support/golden/accounts.ts";
 import { contractBreach, shows } from "../../../support/kstatus.ts";
+import { manifest } from "../../../support/manifests.ts";
+import { storedMeta } from "../../../support/stored-meta.ts";
 
 describe("an account", () => {
   it.each(ACCOUNT_STATES)("%s", (_name, before, facts, expected) => {
     const after = accountAfter(before, facts);
     expect(shows(after)).toBe(expected);
     expect(contractBreach(after.status.conditions)).toBe("");
+  });
+
+  it("shows the last known prices, and keeps them while none is known", () => {
+    const shown = [{ name: "gpu", unit: "CardHour", price: "2", asOf: "2026-03-01T00:00:00Z" }] as const;
+    const { status } = accountAfter(undefined, { outcome: probe({}), prices: readPrices(shown) });
+    expect(status.prices).toEqual(shown);
+    expect(accountAfter(status, { outcome: probe({}) }).status.prices).toEqual(shown);
+  });
+
+  it("that many namespaces share shows prices only where it shows its spending", () => {
+    const prices = readPrices([{ name: "gpu", unit: "CardHour", price: "2", asOf: "2026-03-01T00:00:00Z" }]);
+    const counts = { total: 0, managed: 0, orphaned: 0, inFlight: 0, abandoned: [] };
+    const shownBy = (spending: object) => {
+      const object: ClusterAccount = {
+        apiVersion: "mooring.dev/v1alpha1",
+        kind: "ClusterAccount",
+        metadata: storedMeta({ name: "shared" }),
+        spec: clusterAccountSpecSchema.parse(manifest("clusterAccount", { spending }).spec),
+      };
+      const none = { users: undefined, handledRequest: undefined, spend: undefined, budget: undefined, now: START };
+      return accountStatus({ object, outcome: probe({}), counts, prices, ...none }).prices;
+    };
+    expect(shownBy({ showInStatus: true })).toHaveLength(1);
+    expect(shownBy({})).toBeUndefined();
   });
 
   it("does not change when nothing did", () => {

@@ -39,6 +39,25 @@ describe("conditions", () => {
     expect(status.remote?.message).toBe("(hidden) is refused on port 8000");
   });
 
+  it("show each worker, and an address of a log that is signed anew changes nothing", () => {
+    const worker = (id: string, log: string) => ({
+      id,
+      status: { status: "ready", error: "", message: "" },
+      log,
+      healthy: true,
+      draining: undefined,
+    });
+    const first = endpointAfter(serving, {
+      record: recordFor({ workers: [worker("b", "https://logs.example.com/b?sign=1"), worker("a", "")] }),
+    }).status;
+    expect(first.workers?.items).toEqual([
+      { id: "a", status: "ready", healthy: true },
+      { id: "b", status: "ready", healthy: true, log: "https://logs.example.com/b?sign=1" },
+    ]);
+    const record = recordFor({ workers: [worker("a", ""), worker("b", "https://logs.example.com/b?sign=2")] });
+    expect(endpointAfter(first, { record }).status.workers).toEqual(first.workers);
+  });
+
   it("of an endpoint that another object is bound to keep nothing that was read of it", () => {
     const { status: seen } = endpointAfter(serving, {
       record: recordFor({ ownerID: "owner", regionID: "region", memberID: "member", createdAt: 1, workers: [] }),

@@ -6,6 +6,7 @@ import { createStoreRegistry } from "../../../../src/controllers/artifact-store/
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
+import { createRequestClaims } from "../../../../src/controllers/jobs/request-claims.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
 import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import { keyOf } from "../../../../src/kube/types.ts";
@@ -17,6 +18,7 @@ import { createMetrics } from "../../../../src/runtime/metrics.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
+import { callbacksBy } from "../../../support/callbacks.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { speechJobOf, taskOf } from "../../../support/jobs.ts";
 import { memoryKube } from "../../../support/memory-kube.ts";
@@ -80,11 +82,13 @@ async function setUp() {
   const wiring = {
     running: createRunningRequests({ clock, random, admission }),
     copies: createCopies({ clock, random }),
+    callbacks: callbacksBy(),
     stores: createStoreRegistry(() => false),
+    claims: createRequestClaims(() => []),
   };
   const controller = createController({
     name: "speechjob",
-    reconcile: createJobReconciler(shared, speechJobAdapter(createKind(client, kind)), wiring, enqueue),
+    ...createJobReconciler(shared, speechJobAdapter(createKind(client, kind)), wiring, enqueue),
     maxConcurrentReconciles: 10,
     deadlineMs: 300_000,
     clock,

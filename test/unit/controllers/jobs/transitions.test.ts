@@ -129,6 +129,12 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
   TooSoon: { kind: "TooSoon", until: START + 5_000 },
   BackingOff: { kind: "BackingOff", until: START + 5_000 },
   InvalidSpec: { kind: "InvalidSpec", ...end },
+  Reused: {
+    kind: "Reused",
+    reuseKey: "ab",
+    reused: { from: "VideoJob team/other", time: "2026-03-01T00:00:00Z", keys: ["k"] },
+    results: [],
+  },
   Clear: {
     kind: "Clear",
     request: {
@@ -140,6 +146,7 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
     attempt: 1,
   },
   UnderWay: { kind: "UnderWay", sent: true, since: START - 5_000 },
+  UnderWayElsewhere: { kind: "UnderWayElsewhere" },
   Accepted: { kind: "Accepted", record, taskID: "task-1" },
   NotTaken: { kind: "NotTaken", ...block, record, until: START + 5_000 },
   Withdrawn: { kind: "Withdrawn", record, until: START },
@@ -189,7 +196,7 @@ describe("the table of jobs", () => {
         ? job.status
         : jobStatusOf(job, { written: step.written, cleared: step.cleared }, step.outcome, START);
     // The request is under way only when one was asked for, or goes on being so.
-    const sending = step.send !== undefined || kind === "UnderWay";
+    const sending = step.send !== undefined || kind === "UnderWay" || kind === "UnderWayElsewhere";
     expect(stateOf(status, undefined, sending).kind).toBe(next);
     if (step.outcome !== undefined) expect(contractBreach(status?.conditions ?? [])).toBe("");
   });

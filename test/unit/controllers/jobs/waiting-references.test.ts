@@ -8,6 +8,7 @@ import { createStoreRegistry } from "../../../../src/controllers/artifact-store/
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
 import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
+import { createRequestClaims } from "../../../../src/controllers/jobs/request-claims.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
 import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import type { KubeClient } from "../../../../src/kube/client.ts";
@@ -20,6 +21,7 @@ import { createReferencePoller } from "../../../../src/runtime/reference-poller.
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import type { Allowance } from "../../../../src/submission/allowance.ts";
+import { callbacksBy } from "../../../support/callbacks.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { speechJobOf } from "../../../support/jobs.ts";
 import { memoryKube } from "../../../support/memory-kube.ts";
@@ -77,12 +79,14 @@ async function setUp(allowance: Allowance) {
   const wiring = {
     running: createRunningRequests({ clock, random, admission }),
     copies: createCopies({ clock, random }),
+    callbacks: callbacksBy(),
     stores: createStoreRegistry(() => false),
+    claims: createRequestClaims(() => []),
   };
   const enqueue = (key: string) => controller.enqueue(key);
   const controller = createController({
     name: "speechjob",
-    reconcile: createJobReconciler(shared, speechJobAdapter(createKind(client, kind)), wiring, enqueue),
+    ...createJobReconciler(shared, speechJobAdapter(createKind(client, kind)), wiring, enqueue),
     maxConcurrentReconciles: 10,
     deadlineMs: 300_000,
     clock,

@@ -250,10 +250,27 @@ describe("a sweep", () => {
     w.sweep.start();
     await w.clock.advance(600_000);
     expect(w.calls).toEqual([]);
+    await w.clock.advance(10);
     const first = w.sweep.first(forever);
-    await w.clock.advance(1_000);
+    await w.clock.advance(0);
     await first;
     expect(w.sweep.get("a")?.id).toBe("a");
+  });
+
+  it("answers all who wait for the first with one list, and who waits for the next with one that begins later", async () => {
+    const w = world([record("a"), record("b"), record("c")], { wanted: () => false });
+    w.sweep.start();
+    await w.clock.advance(10);
+    const waits = [w.sweep.first(forever), w.sweep.first(forever)];
+    const next = new Promise((resolve) => {
+      void Promise.resolve().then(() => {
+        waits.push(w.sweep.first(forever)); // while the list is read
+        resolve(w.sweep.next(forever));
+      });
+    });
+    await w.clock.advance(0);
+    await Promise.all([...waits, next]);
+    expect(w.calls).toEqual([{ limit: 2 }, { limit: 2, cursor: "2" }, { limit: 2 }, { limit: 2, cursor: "2" }]);
   });
 
   it("gives its error to who waits for the first", async () => {

@@ -135,12 +135,12 @@ describe("an operation's own rate", () => {
 describe("the order", () => {
   it("urgent calls go before routine ones, which have every eighth turn", async () => {
     const { clock, go, names } = setUp({ burst: 1 });
-    go("first");
+    go("first"); // nobody waits: this is no turn
     go("low", "getEndpoint", { lane: "routine" });
     for (let i = 0; i < 20; i++) go(`high-${i}`, "getTaskResult");
     await clock.advance(900);
     expect(names().slice(0, 4)).toEqual(["first", "high-0", "high-1", "high-2"]);
-    expect(names().indexOf("low")).toBe(7);
+    expect(names().indexOf("low")).toBe(1 + 7);
   });
 
   it("the probe goes before all others", async () => {

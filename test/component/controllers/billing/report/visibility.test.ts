@@ -68,15 +68,10 @@ async function setUp(reportable: ReportableKeys, change: Partial<BillReportSpec>
       return { body: { metadata: { name: path.split("/")[4], creationTimestamp: namespaces.created } } };
     }
     if (path.includes("/events")) return { status: 201, body: {} };
-    const { status: patch } = body as { status: Record<string, unknown> };
-    const status = { ...stored().status, ...patch };
+    const { status } = body as { status: BillReportStatus };
     version++;
     return {
-      body: {
-        ...stored(),
-        metadata: { ...stored().metadata, resourceVersion: String(version) },
-        status: Object.fromEntries(Object.entries(status).filter(([, value]) => value !== null)),
-      },
+      body: { ...stored(), metadata: { ...stored().metadata, resourceVersion: String(version) }, status },
     };
   });
   const clock = createFakeClock();

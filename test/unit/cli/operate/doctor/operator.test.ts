@@ -4,40 +4,30 @@ import { problemOf } from "../../../../../src/cli/operate/doctor/checks.ts";
 import { checkOperator } from "../../../../../src/cli/operate/doctor/operator.ts";
 import { KubeError } from "../../../../../src/kube/errors.ts";
 import type { Resource } from "../../../../../src/kube/resource.ts";
-import { leaseNameOf } from "../../../../../src/operator/shard.ts";
-import { SHARD_COUNT } from "../../../../../src/operator/shard-leases.ts";
+import { ended, LEASE_LABELS, LEASE_SELECTOR, type Lease } from "../../../../../src/runtime/lease.ts";
 import { createFakeClock, START } from "../../../../support/fake-clock.ts";
 
 const ago = (seconds: number) => rfc3339(START - seconds * 1_000);
-const lease = (seconds: number) => ({
-  metadata: { name: leaseNameOf(0), namespace: "mooring-system" },
-  spec: { renewTime: ago(seconds) },
+/** The lease of a process that renewed it some seconds ago. */
+const lease = (seconds: number, name = "mooring-0", annotations: Record<string, string> = {}): Lease => ({
+  metadata: { name, namespace: "mooring-system", labels: { ...LEASE_LABELS }, annotations },
+  spec: { holderIdentity: name, renewTime: ago(seconds) },
 });
-/** The lease of a shard. `count`: the number of shards of the last holder. `held`: seconds for which the holder has had it. */
-const shardLease = (index: number, { count = 3, renewed = 1, held = 60 as number | "Released" } = {}) => ({
-  metadata: {
-    name: leaseNameOf(index),
-    namespace: "mooring-system",
-    annotations: { [SHARD_COUNT]: String(count) },
-  },
-  spec: {
-    holderIdentity: held === "Released" ? "" : `pod-${index}`,
-    acquireTime: ago(held === "Released" ? renewed : held),
-    renewTime: ago(renewed),
-  },
+type Server = { lease: string; released?: string };
+const account = (name: string, server?: Server) => ({
+  metadata: { name, namespace: "team-a" },
+  spec: { apiKeySecretRef: { name: "key", key: "apiKey" } },
+  status: server === undefined ? {} : { server: { namespace: "mooring-system", since: ago(60), ...server } },
 });
-type Listed = { metadata: { name: string } };
+type Listed = Lease | ReturnType<typeof account>;
 
 function findings(objects: Record<string, Listed[] | "Forbidden" | "Initializing">) {
   const list = async ({ plural }: Resource, _: object, options?: { query?: Record<string, string> }) => {
     const items = objects[plural] ?? [];
     if (items === "Forbidden") throw new KubeError("no", { status: 403, reason: "Forbidden" });
     if (items === "Initializing") throw new KubeError(`list ${plural}: storage is (re)initializing`, { status: 429 });
-    const selector = options?.query?.["fieldSelector"];
-    const selected = items.filter(
-      ({ metadata }) => (selector ?? `metadata.name=${metadata.name}`) === `metadata.name=${metadata.name}`,
-    );
-    return { metadata: {}, items: selected } as never;
+    if (plural === "leases") expect(options?.query).toEqual({ labelSelector: LEASE_SELECTOR });
+    return { metadata: {}, items } as never;
   };
   return checkOperator({ list }, createFakeClock());
 }
@@ -52,7 +42,7 @@ describe("mooring doctor and the operator", () => {
   it("a lease that was renewed a moment ago shows that one runs", async () => {
     expect(await check({ leases: [lease(5)] })).toEqual({
       level: "ok",
-      message: "an operator runs, in namespace mooring-system",
+      message: "operator process mooring-0 in namespace mooring-system serves 0 accounts",
     });
   });
 
@@ -86,59 +76,63 @@ describe("mooring doctor and the operator", () => {
   });
 });
 
-describe("mooring doctor and the shards of an operator", () => {
-  const missing = (shard: number, lease: string) => ({
-    level: "bad",
-    message: `shard ${shard} of 3 has no leader (${lease}): objects of its accounts are not reconciled. Look at: kubectl get pods -n mooring-system -l mooring.dev/shard=${shard}`,
-  });
-  const [first, second, third] = [shardLease(0), shardLease(1), shardLease(2)];
-  const complete = {
+describe("mooring doctor and the processes of an operator", () => {
+  const serves = (name: string, what: string) => ({
     level: "ok",
-    message: "an operator runs, in namespace mooring-system; each of its 3 shards has a leader",
-  };
+    message: `operator process ${name} in namespace mooring-system serves ${what}`,
+  });
+  const notServed = (name: string, why: string) => ({
+    level: "bad",
+    message: `Account team-a/${name} is not served: process ${why}. Another one takes it over within 20 s. If not, look at: kubectl logs -n mooring-system -l app.kubernetes.io/name=mooring`,
+  });
 
   it.each([
-    { given: "three leaders", leases: [first, second, third], expected: [complete] },
     {
-      given: "a shard whose leader stopped ten minutes ago",
-      leases: [first, shardLease(1, { renewed: 600 }), third],
-      expected: [missing(1, "its lease mooring-operator-shard-1 was last renewed at 2026-02-28T23:50:00Z")],
+      given: "two processes and three accounts",
+      leases: [lease(1), lease(2, "mooring-1")],
+      accounts: ["mooring-0", "mooring-1", "mooring-0"].map((name, index) => account(`a${index}`, { lease: name })),
+      expected: [serves("mooring-0", "2 accounts"), serves("mooring-1", "1 account")],
     },
     {
-      given: "a shard that never had a pod",
-      leases: [first, second],
-      expected: [missing(2, "its lease mooring-operator-shard-2 does not exist")],
-    },
-    {
-      given: "only the last shard",
-      leases: [third],
+      given: "an account whose process was killed",
+      leases: [lease(1), lease(600, "mooring-1")],
+      accounts: [account("a", { lease: "mooring-1" })],
       expected: [
-        missing(0, "its lease mooring-operator does not exist"),
-        missing(1, "its lease mooring-operator-shard-1 does not exist"),
+        serves("mooring-0", "0 accounts"),
+        notServed("a", "mooring-1 in namespace mooring-system does not run"),
       ],
     },
     {
-      given: "a process of one shard that takes and releases lease 0, while shards 1 and 2 of 3 lead",
-      leases: [shardLease(0, { count: 1, held: 1 }), second, third],
-      expected: [missing(0, "its lease mooring-operator is used by a process with another number of shards: 1")],
-    },
-    {
-      given: "a leader that has just released its lease during a rollout",
-      leases: [first, shardLease(1, { held: "Released", renewed: 5 }), third],
-      expected: [complete],
-    },
-    {
-      given: "one shard after a reduction from three",
-      leases: [
-        shardLease(0, { count: 1 }),
-        shardLease(1, { held: "Released", renewed: 600 }),
-        shardLease(2, { held: "Released", renewed: 20 }),
+      given: "an account whose process has stopped a moment ago",
+      leases: [lease(1), ended(lease(1, "mooring-1"))],
+      accounts: [account("a", { lease: "mooring-1", released: ago(1) })],
+      expected: [
+        serves("mooring-0", "0 accounts"),
+        notServed("a", "mooring-1 in namespace mooring-system released it at 2026-02-28T23:59:59Z"),
       ],
-      expected: [{ level: "ok", message: "an operator runs, in namespace mooring-system" }],
     },
     {
-      given: "no leader at all",
-      leases: [first, second, third].map((_, index) => shardLease(index, { renewed: 600 })),
+      given: "an account that no object has needed yet",
+      leases: [lease(1)],
+      accounts: [account("a")],
+      expected: [serves("mooring-0", "0 accounts")],
+    },
+    {
+      given: "a cleanup",
+      leases: [lease(1, "cleanup-0", { "mooring.dev/excludes": "true" })],
+      accounts: [],
+      expected: [
+        {
+          level: "warn",
+          message:
+            "mooring cleanup runs in namespace mooring-system: no operator there takes an account before it ends",
+        },
+      ],
+    },
+    {
+      given: "processes that were all killed",
+      leases: [lease(600), lease(700, "mooring-1")],
+      accounts: [account("a", { lease: "mooring-1" })],
       expected: [
         {
           level: "bad",
@@ -147,8 +141,8 @@ describe("mooring doctor and the shards of an operator", () => {
         },
       ],
     },
-  ])("$given", async ({ leases, expected }) => {
-    expect(await findings({ leases })).toEqual(expected);
+  ])("$given", async ({ leases, accounts, expected }) => {
+    expect(await findings({ leases, accounts })).toEqual(expected);
   });
 });
 

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { speechJobResource } from "../../../../../src/api/v1alpha1/kinds.ts";
 import type { SpeechJobStatus } from "../../../../../src/api/v1alpha1/speech-job.ts";
 import { act, type HaltDecision } from "../../../../../src/cli/operate/resolve/act.ts";
-import { resolutionOf } from "../../../../../src/cli/operate/resolve.ts";
+import { type Evidence, resolutionText } from "../../../../../src/cli/operate/resolve.ts";
 import type { Job } from "../../../../../src/controllers/jobs/types.ts";
+import { resolutionOf } from "../../../../../src/describe/resolution.ts";
 import type { KubeClient } from "../../../../../src/kube/client.ts";
 import { createStore } from "../../../../../src/runtime/store.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
@@ -129,4 +130,50 @@ describe("mooring resolve", () => {
     });
     expect(resolutionOf("SpeechJob", speechJobOf("turbo", {}, halted)).decisions).toHaveLength(2);
   });
+});
+
+describe("mooring resolve without a decision", () => {
+  const shown = (evidence: Partial<Evidence>) =>
+    resolutionText({
+      ...resolutionOf("SpeechJob", speechJobOf("hd", {}, halted)),
+      day: "2026-02-28",
+      requests: {},
+      ...evidence,
+    });
+  const bill = {
+    product: "vendor-speech-2.6-hd",
+    category: "gen_api",
+    key: "team",
+    amount: "0.0120",
+    requests: 3,
+    matches: true,
+  };
+
+  it("shows the numbers of the service and of Mooring side by side, and what they mean", () => {
+    const text = shown({ bills: [bill], requests: { billed: 3, accepted: 2, unknown: 1 } });
+    expect(text).toMatch(/^yes +vendor-speech-2\.6-hd +gen_api +team +0\.0120 +3$/m);
+    expect(text).toMatch(/^REQUESTS OF 2026-02-28 +COUNT$/m);
+    expect(text).toMatch(/^billed by the service, of the same product +3$/m);
+    expect(text).toMatch(/^accepted, as Mooring knows +2$/m);
+    expect(text).toMatch(/^of unknown outcome, this one included +1$/m);
+    expect(text).toContain("The service bills 1 more than Mooring knows as accepted: this request may be among them");
+  });
+
+  it.each([
+    {
+      given: "a bill for each known request",
+      evidence: { bills: [bill], requests: { billed: 3, accepted: 3, unknown: 1 } },
+      says: "The service bills no request beyond those that Mooring knows",
+    },
+    {
+      given: "no bills",
+      evidence: { bills: [], requests: { billed: 0, accepted: 0, unknown: 1 } },
+      says: "The service shows no bills of 2026-02-28",
+    },
+    {
+      given: "bills that cannot be read",
+      evidence: { problem: "forbidden", requests: { accepted: 2, unknown: 1 } },
+      says: "The bills cannot be read: forbidden",
+    },
+  ])("with $given says so", ({ evidence, says }) => expect(shown(evidence)).toContain(says));
 });

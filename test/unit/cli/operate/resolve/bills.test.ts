@@ -50,7 +50,7 @@ it("given a time, reads the bills of its day by the clock of the account, those 
   const time = Date.parse("2026-03-01T17:00:00Z"); // 2 March in Shanghai
   const found = await billsOfDay(money, "submitSpeech", time, new AbortController().signal);
   expect(found).toMatchObject([
-    { product: "vendor-speech-2.6-hd", matches: true, amount: "", requests: "2" },
+    { product: "vendor-speech-2.6-hd", matches: true, amount: "", requests: 2 },
     { product: "gpu-4090", matches: false, amount: "0.0005" },
   ]);
   expect(asked[0]?.period).toEqual({

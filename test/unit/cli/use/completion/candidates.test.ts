@@ -1,10 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_EXIT_CODES, EXIT_CODES } from "../../../../../src/cli/exit-codes.ts";
 import { createProgram } from "../../../../../src/cli/program.ts";
-import { candidates, visibleCommands } from "../../../../../src/cli/use/completion/candidates.ts";
+import { candidates, type NameLookup, visibleCommands } from "../../../../../src/cli/use/completion/candidates.ts";
 
 const program = await createProgram();
-const complete = (...words: string[]) => candidates(program, words).map(({ value }) => value);
+const asked: string[] = [];
+/** A cluster in which each kind has two objects. */
+const names: NameLookup = async ({ kind }, flags) => {
+  asked.push(`${kind} in ${flags.get("--namespace") ?? "the context"}`);
+  return ["one", "two"].map((name) => `${kind.toLowerCase()}-${name}`);
+};
+const complete = async (...words: string[]) => (await candidates(program, words, names)).map(({ value }) => value);
 
 describe("completion", () => {
   it.each<[string[], string[]]>([
@@ -25,8 +31,29 @@ describe("completion", () => {
       ["bash", "zsh", "fish"],
     ],
     [["say", "Ahoy", "--model", "speech-2.6-t"], ["speech-2.6-turbo"]],
-  ])("of %j is %j", (words, expected) => {
-    expect(complete(...words)).toEqual(expected);
+    [
+      ["explain", "speechjob/"],
+      ["speechjob/speechjob-one", "speechjob/speechjob-two"],
+    ],
+    [
+      ["explain", "gpuep", ""],
+      ["gpuendpoint-one", "gpuendpoint-two"],
+    ],
+    [["logs", "gpuendpoint-t"], ["gpuendpoint-two"]],
+    [["status", "speechj"], ["speechjobs"]],
+    [
+      ["say", "Ahoy", "--account", ""],
+      ["account-one", "account-two"],
+    ],
+    [["explain", "-n", "namespace-t"], ["namespace-two"]],
+  ])("of %j is %j", async (words, expected) => {
+    expect(await complete(...words)).toEqual(expected);
+  });
+
+  it("looks for names in the namespace of the command line", async () => {
+    asked.length = 0;
+    await complete("explain", "-n", "team", "videojob/");
+    expect(asked).toEqual(["VideoJob in team"]);
   });
 
   it.each([
@@ -34,15 +61,15 @@ describe("completion", () => {
     [["validate", "man"]],
     [["status", "--kubeconfig", "/et"]],
     [["no-such-command", ""]],
-  ])("of %j leaves names of files to the shell, or has nothing", (words) => {
-    expect(complete(...words).filter((value) => !visibleCommands(program).some((one) => one.name() === value))).toEqual(
-      [],
-    );
+  ])("of %j leaves names of files to the shell, or has nothing", async (words) => {
+    expect(
+      (await complete(...words)).filter((value) => !visibleCommands(program).some((one) => one.name() === value)),
+    ).toEqual([]);
   });
 
-  it("lists every command but the hidden one", () => {
-    expect(complete("")).toContain("resolve");
-    expect(complete("").filter((name) => name.startsWith("_"))).toEqual([]);
+  it("lists every command but the hidden one", async () => {
+    expect(await complete("")).toContain("resolve");
+    expect((await complete("")).filter((name) => name.startsWith("_"))).toEqual([]);
   });
 });
 

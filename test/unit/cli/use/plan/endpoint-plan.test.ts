@@ -224,6 +224,15 @@ describe("mooring plan", () => {
         "",
       ].join("\n"),
     );
+    expect(rendered([{ ...one("Conflict"), message: "2 problems", problems: ["A: a", "B: b"] }], "text")).toContain(
+      "GpuEndpoint team/conflict: conflict: 2 problems\n  A: a\n  B: b\n",
+    );
+    expect(rendered([{ ...one("Submit"), estimatedCost: "0.42", per: "Job" }], "text")).toContain(
+      "GpuEndpoint team/submit: m; costs about 0.42 yuan\n",
+    );
+    expect(rendered([{ ...one("Update"), estimatedCost: "12", per: "Hour" }], "text")).toContain(
+      "GpuEndpoint team/update: m; costs up to 12 yuan an hour\n",
+    );
     expect(rendered([one("Create")], "wide")).toContain("  image   -     b");
     expect(rendered([one("Create"), one("None")], "name")).toBe("GpuEndpoint/team/create\n");
   });

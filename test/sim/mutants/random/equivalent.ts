@@ -1,0 +1,12 @@
+import type { Mutation } from "./mutations.ts";
+
+/** A random mutant that changes nothing that a user, the service or the API server could see, and why. */
+export type Equivalent = Pick<Mutation, "file" | "operator" | "find" | "code"> & { why: string };
+
+export const EQUIVALENT: readonly Equivalent[] = [];
+
+export function isEquivalent({ file, operator, find, code }: Mutation): boolean {
+  return EQUIVALENT.some(
+    (one) => one.file === file && one.operator === operator && one.find === find && one.code === code,
+  );
+}

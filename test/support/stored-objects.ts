@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import type { ArtifactStoreHandle, ByteRange } from "../../src/artifacts/types.ts";
+
+const { signal } = new AbortController();
+const contentOf = (text: string) => ({ bytes: text.length, sha256: createHash("sha256").update(text).digest("hex") });
+
+/** What a store does with small objects, such as the records of requests. */
+export function describeStoredObjects(openStore: () => Promise<ArtifactStoreHandle>): void {
+  let count = 0;
+  const scene = async () => ({ store: await openStore(), key: `.mooring/requests/${++count}` });
+
+  async function read(store: ArtifactStoreHandle, key: string, wanted: Partial<ByteRange & { version: string }> = {}) {
+    const opened = await store.read(key, { start: 0, end: undefined, ...wanted }, signal);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of opened?.chunks ?? []) chunks.push(chunk);
+    await opened?.close();
+    return opened && { text: Buffer.concat(chunks).toString(), version: opened.version };
+  }
+
+  async function write(store: ArtifactStoreHandle, key: string, text: string): Promise<void> {
+    const writer = await store.writer(key, { signal, maxBytes: 1_000 });
+    await writer.write(Buffer.from(text));
+    await writer.commit();
+  }
+
+  describe("small objects", () => {
+    it("are created once: of two writers, one is told that there is one", async () => {
+      const { store, key } = await scene();
+      const created = await Promise.all(["one", "two"].map((text) => store.create(key, text, signal)));
+      expect(created.filter((isNew) => isNew)).toHaveLength(1);
+      expect(["one", "two"]).toContain((await read(store, key))?.text);
+      expect(await store.create(key, "three", signal)).toBe(false);
+    });
+
+    it("are read as a whole, in parts, and not after their end", async () => {
+      const { store, key } = await scene();
+      await store.create(key, "0123456789", signal);
+      expect((await read(store, key))?.text).toBe("0123456789");
+      expect((await read(store, key, { start: 4, end: 6 }))?.text).toBe("45");
+      expect((await read(store, key, { start: 8 }))?.text).toBe("89");
+      expect(await read(store, key, { start: 10 })).toBeUndefined();
+    });
+
+    it("that are replaced have another version, and are not read as the earlier one", async () => {
+      const { store, key } = await scene();
+      await store.create(key, "one", signal);
+      const version = (await read(store, key))?.version ?? "";
+      expect((await read(store, key, { version }))?.text).toBe("one");
+      await write(store, key, "another");
+      await expect(read(store, key, { version })).rejects.toMatchObject({ kind: "SourceChanged" });
+      expect((await read(store, key))?.text).toBe("another");
+    });
+
+    it("are known by their content", async () => {
+      const { store, key } = await scene();
+      expect(await store.holds(key, contentOf("one"), signal)).toBe(false);
+      await store.create(key, "one", signal);
+      expect(await store.holds(key, contentOf("one"), signal)).toBe(true);
+      expect(await store.holds(key, contentOf("two"), signal)).toBe(false);
+      await write(store, key, "two");
+      expect(await store.holds(key, contentOf("two"), signal)).toBe(true);
+    });
+
+    it("that do not exist are not read", async () => {
+      const { store, key } = await scene();
+      await expect(read(store, key)).rejects.toMatchObject({ kind: "NotFound" });
+    });
+  });
+}
