@@ -49,7 +49,7 @@ function lastParagraph(comment: string): string {
     .trim();
 }
 
-/** The schema with the descriptions of values.yaml. */
+/** The schema with the descriptions of values.yaml. What is not there, such as the values of a parent chart, has its own. */
 export function withDescriptions(schemaText: string, valuesYaml: string): string {
   const schema: Schema = JSON.parse(schemaText);
   const found = new Map(chartValues(valuesYaml, schema).map(({ path, description }) => [path, description]));
@@ -58,7 +58,7 @@ export function withDescriptions(schemaText: string, valuesYaml: string): string
 
 function described(schema: Schema, found: ReadonlyMap<string, string>, path: string): Schema {
   const { description: _, properties, ...rest } = schema;
-  const description = found.get(path);
+  const description = found.get(path) ?? schema.description;
   const inner = Object.entries(properties ?? {}).map(([name, value]) => [
     name,
     described(value, found, path === "" ? name : `${path}.${name}`),

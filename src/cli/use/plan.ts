@@ -23,21 +23,22 @@ import { KUBECTL_YAML, manifestFiles } from "./manifest-files.ts";
 import { type AppliedObject, appliedObject } from "./plan/applied-object.ts";
 import { accountBlockers, jobBlockers } from "./plan/blockers.ts";
 import { planOf } from "./plan/endpoint-plan.ts";
-import { conflict, type Planned, type PlannedAction } from "./plan/planned.ts";
+import { blocked, conflict, type Planned, type PlannedAction } from "./plan/planned.ts";
 import { withManifests } from "./plan/with-manifests.ts";
 
 const FORMATS = ["text", "wide", "json", "yaml", "name"] as const;
 type PlanFlags = ClusterFlags & { filename: string[]; output: (typeof FORMATS)[number] };
 
 const CHANGES = 2;
-const CONFLICT = 1;
+const PROBLEM = 1;
 const CHANGING: readonly PlannedAction[] = ["Create", "Update", "Submit"];
+const NOT_DONE: readonly PlannedAction[] = ["Blocked", "Conflict"];
 const HELP = `
 Reads each manifest, asks the API server in a dry run what an apply would make of the object, and reads the remote endpoint
 once with the key of its account. Changes nothing. Costs are estimates at the last known prices of the account (status.prices).
-A conflict is what the API server refuses, or what the operator would stall for, such as an account or a store that does not
-exist or is not ready. The text shows the fields that change; -o wide also shows all fields of a create. Values of variables
-are hidden.
+Blocked is what the operator does not do before something else is there, such as an account, a Secret or a store. A conflict is
+what the API server refuses, or what contradicts the remote endpoint. The text shows the fields that change; -o wide also shows
+all fields of a create. Values of variables are hidden.
 Objects that the manifests do not have are not deleted by an apply, so they are not listed.
 
 Examples:
@@ -129,10 +130,14 @@ function createPlanner(kube: KubeClient, after: KubeClient, accounts: Map<string
   ): Promise<Omit<Planned, "object">> {
     if (resource === gpuEndpointResource) {
       const endpoint = object as GpuEndpoint;
-      const planned = await planOf(deps, endpoint, live as GpuEndpoint | undefined);
-      if (planned.action !== "Create" && planned.action !== "Update") return planned;
       const blockers = await accountBlockers(deps, endpoint);
-      if (blockers.length > 0) return conflict(blockers);
+      const planned = await planOf(deps, endpoint, live as GpuEndpoint | undefined).catch((error: unknown) => {
+        // Without its account, the remote endpoint cannot be read.
+        if (blockers.length === 0) throw error;
+        return blocked(blockers);
+      });
+      if (planned.action !== "Create" && planned.action !== "Update") return planned;
+      if (blockers.length > 0) return blocked(blockers);
       return { ...planned, ...costOfEndpoint(endpoint, await readable(endpoint)) };
     }
     if (!JOB_RESOURCES.includes(resource)) return { action: "None", message: "no change at the service", changes: [] };
@@ -140,10 +145,10 @@ function createPlanner(kube: KubeClient, after: KubeClient, accounts: Map<string
     const planned = plannedJob(job, live !== undefined);
     if (planned.action !== "Submit") return planned;
     const blockers = await jobBlockers(deps, resource, job);
-    if (blockers.length > 0) return conflict(blockers);
+    if (blockers.length > 0) return blocked(blockers);
     const cost = await costOfJob(job, await readable(job), createValueReader(after, signal));
     const problem = costProblem(job, 1, cost && parseYuan(cost.estimatedCost), true);
-    return problem === undefined ? { ...planned, ...cost } : conflict([`${problem.reason}: ${problem.message}`]);
+    return problem === undefined ? { ...planned, ...cost } : blocked([`${problem.reason}: ${problem.message}`]);
   }
 
   /** The account of an object, unless the user may not read it. */
@@ -164,7 +169,7 @@ export function plannedJob(job: Job, exists: boolean): Omit<Planned, "object"> {
 }
 
 export function exitCodeOf(planned: readonly Planned[]): number {
-  if (planned.some(({ action }) => action === "Conflict")) return CONFLICT;
+  if (planned.some(({ action }) => NOT_DONE.includes(action))) return PROBLEM;
   return planned.some(({ action }) => CHANGING.includes(action)) ? CHANGES : 0;
 }
 
@@ -179,7 +184,7 @@ export function rendered(planned: readonly Planned[], format: PlanFlags["output"
 
 function block({ object, action, message, changes, problems = [], ...cost }: Planned, wide: boolean): string {
   const list = problems.map((problem) => `  ${oneLine(problem)}\n`).join("");
-  const head = `${object}: ${action === "Conflict" ? "conflict: " : ""}${oneLine(message)}${costText(cost)}\n${list}`;
+  const head = `${object}: ${NOT_DONE.includes(action) ? `${action.toLowerCase()}: ` : ""}${oneLine(message)}${costText(cost)}\n${list}`;
   const shown = action === "Create" && !wide ? [] : changes;
   if (shown.length === 0) return head;
   const rows = shown.map(({ field, before, after }) => [field, before, after].map((text) => oneLine(text) || "-"));
@@ -199,6 +204,7 @@ function summary(planned: readonly Planned[]): string {
     `${count("Update")} to update`,
     `${count("Submit")} to submit`,
     `${count("None")} unchanged`,
+    `${count("Blocked")} blocked`,
     `${count("Conflict")} in conflict`,
   ];
   return `${parts.join(", ")}\n`;

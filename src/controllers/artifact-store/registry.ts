@@ -39,7 +39,7 @@ export function storeKey(namespace: string, name: string): StoreKey {
 
 /** What is wrong when there is no store with the key. */
 export function missingStore(key: StoreKey): string {
-  return `ArtifactStore ${key} does not exist: create it, or name another one in storeRef (a job is made anew for that)`;
+  return `ArtifactStore ${key} does not exist: create it, or name another one in storeRef; to change the storeRef of a job, delete the job and create it again`;
 }
 
 /** @param exists whether an ArtifactStore of this key is in the cluster */

@@ -16,7 +16,7 @@ import { namespaceResource } from "../../../kube/resource.ts";
 import type { EndpointRecord } from "../../../provider/endpoints/endpoint-record.ts";
 import type { AccountSession } from "../../../provider/types.ts";
 import type { AccountConnection } from "../../connect-account.ts";
-import { conflict, type Planned, plannedOf } from "./planned.ts";
+import { blocked, conflict, type Planned, plannedOf } from "./planned.ts";
 
 export type EndpointPlanDeps = {
   kube: KubeClient;
@@ -51,7 +51,7 @@ export async function planOf(
     await session.probe(deps.signal);
     const binding = await bindingOf(deps, session, endpoint, live);
     if (binding === "Unknown") {
-      return conflict(["the outcome of a create is not known yet: wait until the operator has found the endpoint"]);
+      return blocked(["the outcome of a create is not known yet: wait until the operator has found the endpoint"]);
     }
     return decide({ deps, session, endpoint, live, desired }, binding);
   } catch (error) {
@@ -65,7 +65,7 @@ export async function planOf(
         },
       );
     }
-    return conflict([`${error.reason}: ${error.message}`]);
+    return blocked([`${error.reason}: ${error.message}`]);
   }
 }
 

@@ -4,10 +4,10 @@ import type { PlannedCost } from "../../../describe/cost.ts";
 import type { EndpointRecord } from "../../../provider/endpoints/endpoint-record.ts";
 
 /**
- * What an apply changes at the service. `Submit`: a paid request. `Conflict`: Mooring would not do what the manifest asks for,
- * or the API server refuses it.
+ * What an apply changes at the service. `Submit`: a paid request. `Blocked`: nothing until what the problems name is there.
+ * `Conflict`: the API server refuses the manifest, or it contradicts the remote endpoint.
  */
-export type PlannedAction = "Create" | "Update" | "Submit" | "None" | "Conflict";
+export type PlannedAction = "Create" | "Update" | "Submit" | "None" | "Blocked" | "Conflict";
 
 /** A field with its value at the service and the one that Mooring sends. Values of variables are hidden. */
 export type PlannedChange = { field: string; before: string; after: string };
@@ -18,15 +18,19 @@ export type Planned = {
   endpointID?: string;
   message: string;
   changes: PlannedChange[];
-  /** Of a conflict: each problem, where there are several. */
+  /** Of what is not done: each problem, where there are several. */
   problems?: string[];
 } & Partial<PlannedCost>;
 
+export const conflict = (problems: readonly string[]) => notDone("Conflict", problems);
+
+export const blocked = (problems: readonly string[]) => notDone("Blocked", problems);
+
 /** What is not done, and why. */
-export function conflict(problems: readonly string[]): Omit<Planned, "object"> {
+function notDone(action: "Blocked" | "Conflict", problems: readonly string[]): Omit<Planned, "object"> {
   const [only = "", ...others] = problems;
-  if (others.length === 0) return { action: "Conflict", message: only, changes: [] };
-  return { action: "Conflict", message: `${problems.length} problems`, changes: [], problems: [...problems] };
+  if (others.length === 0) return { action, message: only, changes: [] };
+  return { action, message: `${problems.length} problems`, changes: [], problems: [...problems] };
 }
 
 /** A record without any value: what a create is compared with. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { GpuEndpoint, GpuEndpointStatus } from "../../../../../src/api/v1alpha1/gpu-endpoint.ts";
 import { planOf } from "../../../../../src/cli/use/plan/endpoint-plan.ts";
+import type { PlannedAction } from "../../../../../src/cli/use/plan/planned.ts";
 import { exitCodeOf, plannedJob, rendered } from "../../../../../src/cli/use/plan.ts";
 import type { KubeClient } from "../../../../../src/kube/client.ts";
 import { KubeError } from "../../../../../src/kube/errors.ts";
@@ -104,17 +105,19 @@ describe("given an endpoint, an apply", () => {
     expect(JSON.stringify(result)).not.toContain("secret");
   });
 
-  it.each<[string, Change, Partial<GpuEndpointStatus>, RegExp]>([
+  it.each<[string, Change, Partial<GpuEndpointStatus>, "Blocked" | "Conflict", RegExp]>([
     [
       "a variable from a missing Secret",
       { env: [{ name: "T", valueFrom: { secretKeyRef: { name: "s", key: "k" } } }] },
       {},
+      "Blocked",
       /^SecretNotFound/,
     ],
     [
       "another base URL than the bound one",
       {},
       { account: { kind: "Account", name: "default", baseURL: "https://old.example.com" } },
+      "Conflict",
       /^AccountMismatch: Account default has spec\.baseURL/,
     ],
     [
@@ -124,11 +127,12 @@ describe("given an endpoint, an apply", () => {
         endpointID: undefined,
         submission: { id: "i", specHash: "0", attempt: 1, state: "Intended", time: "2026-03-01T00:00:00Z" },
       },
+      "Blocked",
       /outcome of a create/,
     ],
-  ])("with %s is a conflict", async (_name, change, more, message) => {
+  ])("with %s is not done", async (_name, change, more, action, message) => {
     const result = await plan(live(change), live({}, more), remote());
-    expect(result).toMatchObject({ action: "Conflict", message: expect.stringMatching(message) });
+    expect(result).toMatchObject({ action, message: expect.stringMatching(message) });
   });
 
   it("with a Secret that the user may not read is an error about the user's rights", async () => {
@@ -192,7 +196,7 @@ describe("mooring plan", () => {
     expect(plannedJob(videoJobOf("image", { suspend: true }), false).action).toBe("None");
   });
 
-  const one = (action: "Create" | "Update" | "None" | "Conflict" | "Submit") => ({
+  const one = (action: PlannedAction) => ({
     object: `GpuEndpoint team/${action.toLowerCase()}`,
     action,
     message: "m",
@@ -205,12 +209,13 @@ describe("mooring plan", () => {
     [["None", "Update"], 2],
     [["Submit"], 2],
     [["Create", "Conflict"], 1],
+    [["Create", "Blocked"], 1],
   ] as const)("the exit code of %j is %i", (actions, code) => {
     expect(exitCodeOf(actions.map(one))).toBe(code);
   });
 
   it("prints a block per object and a summary", () => {
-    expect(rendered([one("Update"), one("Create"), one("Conflict")], "text")).toBe(
+    expect(rendered([one("Update"), one("Create"), one("Blocked"), one("Conflict")], "text")).toBe(
       [
         "GpuEndpoint team/update: m",
         "  FIELD   NOW   AFTER",
@@ -218,9 +223,11 @@ describe("mooring plan", () => {
         "",
         "GpuEndpoint team/create: m",
         "",
+        "GpuEndpoint team/blocked: blocked: m",
+        "",
         "GpuEndpoint team/conflict: conflict: m",
         "",
-        "1 to create, 1 to update, 0 to submit, 0 unchanged, 1 in conflict",
+        "1 to create, 1 to update, 0 to submit, 0 unchanged, 1 blocked, 1 in conflict",
         "",
       ].join("\n"),
     );
