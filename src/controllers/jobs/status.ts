@@ -218,11 +218,15 @@ export function timelineOf(
   now: number,
 ): PhaseStart[] {
   const timeline = previous?.timeline ?? [];
-  const { submission, taskID, conditions, phase: shown = "Pending" } = status;
+  const { submission, conditions, phase: shown = "Pending" } = status;
+  // A task of which the API server refused every status but the one after it.
+  const taskID = status.taskID ?? previous?.taskID;
   const intended = shown === "Pending" && submission?.state === "Intended" && !suspended;
   const phase = intended ? "Submitting" : shown;
-  const attempt = phase === "Pending" ? nextAttempt(submission) : (submission?.attempt ?? 1);
   const last = timeline.at(-1);
+  // A job can end while it waits for its next attempt.
+  const of = phase === "Pending" ? nextAttempt(submission) : (submission?.attempt ?? 1);
+  const attempt = Math.max(of, last?.attempt ?? 1);
   if (last?.phase === phase && last.attempt === attempt) return timeline;
 
   const known = timeline.some((entry) => entry.taskID === taskID);

@@ -83,11 +83,27 @@ const LIVES: { name: string; seen: Seen[]; expected: string[] }[] = [
     ],
     expected: ["Submitting 1", "Halted 1", "Queued 1 t-9"],
   },
+  {
+    name: "a job that ends before its second attempt is sent, because its deadline ends or another job made its result",
+    seen: [
+      { phase: "Queued", request: [1, "Accepted"], taskID: "t-1" },
+      { phase: "Pending", request: [1, "Accepted"] },
+      { phase: "Failed", request: [1, "Accepted"] },
+    ],
+    expected: ["Queued 1 t-1", "Pending 2", "Failed 2"],
+  },
 ];
 
 describe("the timeline of a job shows", () => {
   it.each(LIVES)("$name", ({ seen, expected }) => {
     expect(shown(timelineAfter(...seen))).toEqual(expected);
+  });
+
+  it("a task whose own status was never stored, in the entry after it", () => {
+    const timeline = timelineAfter({ phase: "Pending", request: [1, "Intended"] });
+    const accepted = { ...statusOf({ phase: "Queued", request: [1, "Accepted"], taskID: "t-1" }), timeline };
+    const again = statusOf({ phase: "Pending", request: [1, "Accepted"] });
+    expect(shown(timelineOf(accepted, again, false, START))).toEqual(["Submitting 1", "Pending 2 t-1"]);
   });
 
   it("times with milliseconds, and none that goes back when the clock does", () => {
