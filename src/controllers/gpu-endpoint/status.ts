@@ -152,8 +152,11 @@ function conditionsOf(
 /** What a reconcile without a record says of the endpoint. */
 function unobserved(endpoint: GpuEndpoint, status: GpuEndpointStatus, outcome: Outcome): ConditionUpdate[] {
   const synced = unobservedSync(endpoint, status, outcome);
-  if (outcome.verdict.kind !== "Done" || status.remote !== undefined) return synced;
-  const message = "No read shows the new remote endpoint yet";
+  if (outcome.verdict.kind !== "Done") return synced;
+  const { generation } = endpoint.metadata;
+  const judged = getCondition(status.conditions, "Ready")?.observedGeneration ?? generation;
+  if (status.remote !== undefined && judged === generation) return synced;
+  const message = `No read shows the ${status.remote === undefined ? "new remote endpoint" : "update"} yet`;
   return [{ type: "Ready", status: "Unknown", reason: "Progressing", message }, ...synced];
 }
 

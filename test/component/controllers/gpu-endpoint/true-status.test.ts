@@ -87,7 +87,11 @@ describe("Synced after a change of the spec that was never applied", () => {
     world.edit({ image: OTHER_IMAGE });
     await world.reconcile();
     expect(await world.bench.audit("?operation=updateEndpoint")).toHaveLength(1);
-    expect(world.conditions()).toContain("Synced=Unknown/Updating");
+    expect(world.conditions()).toEqual([
+      "Ready=Unknown/Progressing",
+      "Reconciling=True/Progressing",
+      "Synced=Unknown/Updating",
+    ]);
   });
 
   it("does not stay Paused when the object is resumed and cannot be applied", async () => {
