@@ -4,7 +4,7 @@ import { createSharedPools } from "../artifacts/handle.ts";
 import { createPace } from "../base/token-bucket.ts";
 import { createWebhookSender } from "../base/webhook.ts";
 import { createAbandonedTasks, createTaskOwners } from "../controllers/account/abandoned-tasks.ts";
-import { createDependants } from "../controllers/account/dependants.ts";
+import { createDependants, type Dependants } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
 import { createProcessEnds, type ProcessEnds, senderOf } from "../controllers/account/process-ends.ts";
@@ -95,6 +95,7 @@ export function createContext(
     renewLists: () => void lists.renew(),
   });
   const accountObjects = () => [...informers.accounts.store.list(), ...informers.clusterAccounts.store.list()];
+  const dependants = createDependants(jobsAndEndpoints(informers), () => deps.accounts);
   const servers = createServers({
     ...options,
     recorder,
@@ -102,6 +103,7 @@ export function createContext(
     lists,
     work: gate,
     accounts: accountObjects,
+    isNeeded: (key) => dependants.hasObjects(key),
     onLost: options.end,
     onTaken: registerServerMetrics(metrics.registry, { accounts: accountObjects, count: () => servers.count(), ends }),
     check: access.checkAccount,
@@ -109,7 +111,7 @@ export function createContext(
   const ownership = createOwnership({ servers, members, exists: (key) => access.accountObject(key) !== undefined });
   const place = { client: options.kube, namespace: options.installation };
   const ledger = createUsageLedger({ ...options, ...place, identity: members.name });
-  const deps = createDeps({ ...options, recorder, servers, ends, ledger }, informers, access, enqueue);
+  const deps = createDeps({ ...options, recorder, servers, ends, ledger, dependants }, informers, access, enqueue);
   const { accounts, admission } = deps;
   const stores = createStoreRegistry((key) => informers.artifactStores.store.get(key) !== undefined);
   const { endpointMetrics, jobMetrics } = createKindMetrics(options, informers, { ...access, accounts, ownership });
@@ -118,7 +120,7 @@ export function createContext(
   const addresses = createAddresses(options);
   return {
     deps,
-    account: { ...createAccountWiring(options, informers, deps, { ...access, enqueue }), servers },
+    account: { ...createAccountWiring(options, informers, deps, { ...access, enqueue }), servers, dependants },
     stores,
     jobs: {
       running: createRunningRequests({ clock, random, admission }),
@@ -145,16 +147,20 @@ export function createContext(
   };
 }
 
-type Parts = { recorder: EventRecorder; servers: Servers; ends: ProcessEnds; ledger: UsageLedger };
+type Parts = {
+  dependants: Dependants;
+  recorder: EventRecorder;
+  servers: Servers;
+  ends: ProcessEnds;
+  ledger: UsageLedger;
+};
 
 /** The lists of every kind that uses an account. */
 function listsOf(informers: Informers): Lists {
-  const dependants = kindsOf(informers, "").flatMap(({ row, informer }) =>
-    row.account === undefined ? [] : [informer],
-  );
+  const lists = kindsOf(informers, "").flatMap(({ row, informer }) => (row.account === undefined ? [] : [informer]));
   return {
-    begunAt: () => Math.min(...dependants.map(({ listedAt }) => listedAt())),
-    renew: async () => void (await Promise.all(dependants.map(({ renew }) => renew()))),
+    begunAt: () => Math.min(...lists.map(({ listedAt }) => listedAt())),
+    renew: async () => void (await Promise.all(lists.map(({ renew }) => renew()))),
   };
 }
 
@@ -177,9 +183,8 @@ function createDeps(
   enqueue: Enqueue,
 ): ControllerDeps {
   const { kube, restore, clock, random, newID, log, members, installation, clusterUID } = options;
-  const { recorder, servers, ends, ledger } = options;
+  const { recorder, servers, ends, ledger, dependants } = options;
   const accounts = createAccountRegistry((key) => accountObject(key) !== undefined, checkAccount);
-  const dependants = createDependants(jobsAndEndpoints(informers), () => accounts);
   const onChange = (key: string): void => {
     const colon = key.indexOf(":");
     enqueue({ plural: key.slice(0, colon) }, key.slice(colon + 1));
@@ -236,7 +241,7 @@ function createAccountWiring(
   informers: Informers,
   { accounts, admission, estimates }: ControllerDeps,
   { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
-): Omit<AccountWiring, "accountKind" | "lookup" | "servers"> {
+): Omit<AccountWiring, "accountKind" | "lookup" | "servers" | "dependants"> {
   const { endpoints } = informers;
   const { onCall } = createServiceMetrics(
     metrics.registry,
@@ -246,7 +251,6 @@ function createAccountWiring(
   );
   return {
     namespaceLabels: createNamespaceLabels(kube, clock),
-    dependants: createDependants(jobsAndEndpoints(informers), () => accounts),
     orphansAmong: (records) => findOrphans(records, endpointsKnownTo(endpoints.store)),
     onEndpoint: (_account, id, appName) => {
       const found = [...endpoints.store.byIndex("endpointID", id), ...endpoints.store.byIndex("appName", appName)];

@@ -61,8 +61,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   function whileServed(step: (key: AccountKey, served: T, signal: AbortSignal) => Promise<Result>) {
     return async (present: T, { signal }: ReconcileContext): Promise<Result> => {
       const key = keyOfAccount(present.metadata);
-      const isNeeded = () => wiring.dependants.hasUsers(key);
-      const served = await wiring.servers.serve<T>(key, { kind, object: present, isNeeded }, signal);
+      const served = await wiring.servers.serve<T>(key, { kind, object: present }, signal);
       if (served.kind === "Between") return { requeueAfterMs: served.againMs };
       if (served.kind === "Other") {
         await memories.beginTerm(key, undefined);

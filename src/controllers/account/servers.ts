@@ -49,15 +49,8 @@ export type Served<T> =
  * - `onLost` is called when another process serves an account that this one serves. The process must end.
  */
 export type Servers = {
-  /**
-   * @param request.isNeeded whether an object that this installation watches needs the account
-   * @throws KubeError 409 when the account changed meanwhile
-   */
-  serve<T extends AnyAccount>(
-    key: AccountKey,
-    request: ServeRequest<T> & { isNeeded: () => boolean },
-    signal: AbortSignal,
-  ): Promise<Served<T>>;
+  /** @throws KubeError 409 when the account changed meanwhile */
+  serve<T extends AnyAccount>(key: AccountKey, request: ServeRequest<T>, signal: AbortSignal): Promise<Served<T>>;
   /**
    * Whether this process serves the account, which an object needs. If nobody does, the account is reconciled and served.
    * Every installation sees each ClusterAccount, so one is served only for such an object. An Account is always served.
@@ -114,6 +107,8 @@ export type ServersOptions = {
   watchNamespaces: readonly string[];
   /** Every account of the cluster. */
   accounts: () => Iterable<AnyAccount>;
+  /** Whether an object that this installation watches belongs to the account. */
+  isNeeded: (key: AccountKey) => boolean;
   lists: Lists;
   work: AccountWork;
   onLost: (error: Error) => void;
@@ -253,6 +248,10 @@ export function createServers(options: ServersOptions): Servers {
     contests.forget(key);
   }
 
+  /** Nobody takes a ClusterAccount without objects. */
+  const canLeave = (key: AccountKey, { place }: Term) =>
+    serves(key) && !work.isUnderWay(key) && (place.namespace !== undefined || options.isNeeded(key));
+
   /** Waits a moment for what is under way for the account. Nothing new begins. */
   async function isIdle(key: AccountKey, signal: AbortSignal): Promise<boolean> {
     const sinceBegin = stopwatch(clock);
@@ -261,10 +260,10 @@ export function createServers(options: ServersOptions): Servers {
   }
 
   return {
-    async serve(key, { isNeeded, ...request }, signal) {
+    async serve(key, request, signal) {
       const { object } = request;
       // At a start, before any object that needs it is reconciled.
-      if (!required.has(key) && isClusterAccount(object) && isNeeded()) required.add(key);
+      if (!required.has(key) && isClusterAccount(object) && options.isNeeded(key)) required.add(key);
       if (stopping || leaving.has(key)) return { kind: "Between", againMs: LOOK_MS };
       departed.delete(key);
       const term = terms.get(key);
@@ -313,7 +312,7 @@ export function createServers(options: ServersOptions): Servers {
       if (!turns.servesTooMany()) return undefined;
       await delay(clock, STOPPED_MS, signal); // a process that stops releases its accounts before its lease ends
       if (!turns.servesTooMany()) return undefined;
-      const [key, term] = [...terms.entries()].find(([key]) => serves(key) && !work.isUnderWay(key)) ?? [];
+      const [key, term] = [...terms.entries()].find(([key, term]) => canLeave(key, term)) ?? [];
       if (key === undefined || term === undefined) return undefined;
       leaving.add(key);
       try {

@@ -40,6 +40,7 @@ function startMemory(change: Parameters<typeof sharedOf>[2] = {}) {
       hasVolumes: () => false,
       users: () => ({ total: 0, names: [] }),
       hasUsers: () => false,
+      hasObjects: () => false,
     },
     orphansAmong: () => [],
     onEndpoint: () => {},

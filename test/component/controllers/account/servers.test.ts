@@ -90,7 +90,8 @@ async function world<T extends AnyAccount>(object: T, { others = [] as Others } 
   const begun = { at: clock.monotonic() };
   const lists: (() => void)[] = [];
   const underWay = { account: false };
-  const own = { held: true, ready: true };
+  /** `needed`: an object belongs to a ClusterAccount. */
+  const own = { held: true, ready: true, needed: false };
   const processes = others.map(({ knownMs = 3_600_000, ready = true, excludes = false }, index) => ({
     ...{ name: `pod-${index + 2}`, ready, excludes, since: "2027", knownMs },
   }));
@@ -108,6 +109,7 @@ async function world<T extends AnyAccount>(object: T, { others = [] as Others } 
   );
   const servers = createServers({
     ...options,
+    isNeeded: () => own.needed,
     log,
     recorder: { warning: (_object, reason) => void events.push(`Warning ${reason}`) },
     ends: createProcessEnds(options),
@@ -145,7 +147,7 @@ async function world<T extends AnyAccount>(object: T, { others = [] as Others } 
     /** Another account, which is free or names this process. */
     async serveSecond({ free = false } = {}) {
       const present = (free ? { ...accountOf(), metadata: second.metadata } : second) as AnyAccount as T;
-      await servers.serve("Account/team/second", { kind, object: present, isNeeded: () => true }, signal);
+      await servers.serve("Account/team/second", { kind, object: present }, signal);
     },
     /** `meanwhile`: what happens in the first seconds. */
     async giveUp(meanwhile = () => {}) {
@@ -161,9 +163,10 @@ async function world<T extends AnyAccount>(object: T, { others = [] as Others } 
       if (seen) store.upsert(changed);
     },
     async serve(needed = false) {
+      own.needed = needed;
       const present = store.get(name);
       if (present === undefined) throw new Error("no account");
-      return (await servers.serve(key, { kind, object: present, isNeeded: () => needed }, signal)).kind;
+      return (await servers.serve(key, { kind, object: present }, signal)).kind;
     },
   };
 }
@@ -316,6 +319,19 @@ describe("an account that this process serves and another one could", () => {
     await w.serve();
     await w.serveSecond();
     expect([await w.giveUp(() => void w.ended.add("pod-2")), w.servers.serves(KEY)]).toEqual([undefined, true]);
+  });
+
+  it.each([
+    ["leaves with its objects", true],
+    ["stays when nothing is left that needs it, because nobody would take it", false],
+  ])("of the cluster %s", async (_name, needed) => {
+    const w = await world(clusterAccountOf(), { others: [{ load: 0 }] });
+    await w.clock.advance(5_000);
+    await w.serve(true);
+    await w.serveSecond();
+    w.own.needed = needed;
+    const given = await w.giveUp();
+    expect([given === CLUSTER_KEY, w.servers.serves(CLUSTER_KEY)]).toEqual([needed, !needed]);
   });
 
   it("is released at a stop: from the call on, nothing is sent, and nothing is taken", async () => {
