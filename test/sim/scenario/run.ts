@@ -215,9 +215,12 @@ async function stayQuiet(world: World): Promise<void> {
   const accounts = ["clusteraccounts.mooring.dev", "accounts.mooring.dev"].flatMap((id) => [
     ...storage.collection(id).objects.values(),
   ]).length;
+  const waiting = [...storage.collection("gpuendpoints.mooring.dev").objects.values()].filter(
+    (object) => textAt(condition(object, "Ready"), "status") !== "True",
+  ).length;
   for (const [operation, count] of world.calls) {
     const more = count - (callsBefore.get(operation) ?? 0);
-    if (more > accounts * (AT_REST[operation] ?? 0)) {
+    if (more > accounts * (AT_REST[operation] ?? 0) + waiting * (WAITING[operation] ?? 0)) {
       judge.violated("Quiet", `${more} calls of ${operation} in ${QUIET_MS / 1_000} s, although everything is stable`);
     }
   }
@@ -248,16 +251,19 @@ const EXPIRY_REASONS = ["Expiring", "Expired"];
 
 /** Running workers cost money, so their usage is written, but only so often. A write that failed before is repeated by itself. */
 const USAGE_WRITES = Math.ceil(QUIET_MS / WRITE_MS) + 1;
-/**
- * Calls for an account in `QUIET_MS`: lists at `syncInterval`, of the earlier generation in two parts, bills each minute, a probe, and a read
- * of an endpoint that is missing.
- */
+/** Calls for an account in `QUIET_MS`: lists at `syncInterval`, of the earlier generation in two parts, bills each minute, and a probe. */
 const AT_REST: Record<string, number> = {
   listEndpoints: 6,
   listEndpointsEarlier: 12,
   listBills: 3,
   getEndpointLimits: 1,
-  getEndpoint: 2,
+};
+/** For an endpoint that is not Ready, each minute: a look for its app name, or a read that shows that it is missing, and another one. */
+const WAITING: Record<string, number> = {
+  listEndpoints: 2,
+  listEndpointsEarlier: 4,
+  getEndpoint: 4,
+  getEndpointEarlier: 4,
 };
 /** The lease is renewed; an account's status shows when its endpoints were last read. */
 const QUIET_EXCEPT = ["leases.coordination.k8s.io", "clusteraccounts.mooring.dev", "accounts.mooring.dev"];
