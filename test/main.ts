@@ -4,8 +4,9 @@
  *
  * --only KINDS    of lint, typecheck and test/kinds.ts, separated by commas
  * --rest          what `npm test` leaves out
- * --long          the long form of replicas, campaign, attacks, pairs, perturbation, transitions and upgrade, which `--only` names;
- *                 `LONG_OPTIONS` of test/kinds.ts change it, and the mutants
+ * --long          the long form of replicas, campaign, attacks, pairs, perturbation, transitions and upgrade, which `--only` names
+ * --jobs N, --endpoints N, --kills N, --seed N, --rows N, --select NAMES
+ *                 change a long form, or the mutants: the comment at the beginning of the form tells which it takes
  * --kubernetes V  newest (default), or the oldest that Mooring supports
  *
  * `--reporter` and `--outputFile` (both with `=`) make one report of all tests. Other arguments go to each run of vitest: a part of a
@@ -19,6 +20,7 @@ import { join } from "node:path";
 import { findChromium, NO_CHROMIUM } from "../tools/programs/chromium.ts";
 import { hasTool, isTool } from "../tools/programs/tool.ts";
 import { parseArguments } from "./arguments.ts";
+import { asksForHelp, helpOf } from "./help.ts";
 import { KINDS, type Kind, type KindName, testsWithNeeds } from "./kinds.ts";
 import { needsOf } from "./needs.ts";
 
@@ -32,6 +34,10 @@ const TOOLS = "building the tools";
 const LOW_PRIORITY = 10;
 const COMPILER_CORES = Math.max(1, Math.floor(availableParallelism() / 2));
 
+if (asksForHelp(process.argv)) {
+  console.log(`${helpOf(import.meta.filename)}\n\nKINDS: ${["lint", "typecheck", ...Object.keys(KINDS)].join(", ")}`);
+  process.exit();
+}
 const wanted = parseArguments(process.argv.slice(2));
 const reports = await mkdtemp(join(tmpdir(), "mooring-reports-"));
 const began = performance.now();
