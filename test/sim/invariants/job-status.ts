@@ -1,3 +1,5 @@
+import { JOB_RESOURCES } from "../../../src/api/v1alpha1/kinds.ts";
+import { resourcePath } from "../../../src/kube/resource.ts";
 import type { Service } from "../../../src/simulator/service.ts";
 import { type StoredTask, taskStatus } from "../../../src/simulator/tasks.ts";
 import { isJson, type Json, objectAt, textAt } from "../api-server/json.ts";
@@ -23,13 +25,14 @@ const LONGEST_TIMELINE = 32;
 
 const statusOf = (job: Json, type: string) => textAt(condition(job, type), "status");
 
-type World = { service: Service; now: number };
+/** `takesRefusal`: whether a fault has refused a status of this job. Each accounts for one remnant. */
+export type StatusWorld = { service: Service; now: number; takesRefusal: (job: Json) => boolean };
 
-export function jobContradictions(job: Json, before: Json | undefined, world: World): string[] {
+export function jobContradictions(job: Json, before: Json | undefined, world: StatusWorld): string[] {
   const status = objectAt(job, "status");
   const phase = textAt(status, "phase") ?? "";
+  if (isRemnant(status, objectAt(before, "status")) && world.takesRefusal(job)) return [];
   const wrong = Object.entries(CONDITIONS[phase] ?? {}).filter(([type, wanted]) => statusOf(job, type) !== wanted);
-  if (isRemnant(status, objectAt(before, "status"))) return [];
   const tasks = new Map(world.service.tasks.all().map((task) => [task.id, task]));
   return [
     ...wrong.map(([type, wanted]) => `${phase} comes with ${type}=${statusOf(job, type)}, not ${wanted}`),
@@ -45,6 +48,13 @@ function isRemnant(status: Json, before: Json): boolean {
   const [state, stateBefore] = [status, before].map((one) => textAt(one["submission"], "state"));
   const isSame = JSON.stringify(status["conditions"]) === JSON.stringify(before["conditions"]);
   return status["phase"] === "Halted" && state === "Accepted" && stateBefore === "Intended" && isSame;
+}
+
+/** Where the status of a job is written. */
+export function statusPathOf({ kind, metadata }: Json): string {
+  const resource = JOB_RESOURCES.find((one) => one.kind === kind);
+  const [namespace, name] = ["namespace", "name"].map((field) => textAt(metadata, field));
+  return resource === undefined ? "" : resourcePath(resource, { namespace, name, subresource: "status" });
 }
 
 function timeProblems(status: Json, before: Json): string[] {
@@ -101,7 +111,7 @@ function timelineProblems(status: Json, before: Json): string[] {
 }
 
 /** What the job says of its tasks is what the service has. */
-function taskProblems(job: Json, tasks: Map<string, StoredTask>, { service, now }: World): string[] {
+function taskProblems(job: Json, tasks: Map<string, StoredTask>, { service, now }: StatusWorld): string[] {
   const status = objectAt(job, "status");
   const phase = textAt(status, "phase") ?? "";
   const taskID = textAt(status, "taskID");

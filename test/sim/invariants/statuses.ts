@@ -2,7 +2,7 @@ import type { Service } from "../../../src/simulator/service.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import type { Storage } from "../api-server/storage.ts";
 import { endpointContradictions } from "./endpoint-status.ts";
-import { jobContradictions } from "./job-status.ts";
+import { jobContradictions, type StatusWorld, statusPathOf } from "./job-status.ts";
 import { condition, conditionsOf } from "./stability.ts";
 
 /** Kinds that have conditions. */
@@ -12,17 +12,13 @@ const KINDS = ["Account", "ClusterAccount", "ArtifactStore", "BillReport", "GpuE
  * How a status contradicts its object, the status that it replaces, or what the service has: what docs/reference/api.md says of statuses.
  * Empty: it does not. `before`: the object as it was. `now`: of the API server, ms since the epoch.
  */
-export function contradictions(
-  object: Json,
-  before: Json | undefined,
-  { service, now }: { service: Service; now: number },
-): string[] {
+function contradictions(object: Json, before: Json | undefined, world: StatusWorld): string[] {
   const kind = textAt(object, "kind") ?? "";
   if (!KINDS.includes(kind) || conditionsOf(object).length === 0) return [];
   return [
-    ...conditionProblems(object, before, now),
-    ...(/Job$/.test(kind) ? jobContradictions(object, before, { service, now }) : []),
-    ...(kind === "GpuEndpoint" ? endpointContradictions(object, before, service) : []),
+    ...conditionProblems(object, before, world.now),
+    ...(/Job$/.test(kind) ? jobContradictions(object, before, world) : []),
+    ...(kind === "GpuEndpoint" ? endpointContradictions(object, before, world.service) : []),
   ];
 }
 
@@ -31,11 +27,15 @@ type Watched = {
   service: Service;
   /** Statuses that somebody else changed. */
   isTampered?: (object: Json) => boolean;
+  /** Paths of statuses that the API server refused because of a fault. */
+  refusedStatuses?: Set<string>;
   tell: (object: Json, problems: string[]) => void;
 };
 
 /** Looks at each status as it is stored. */
-export function watchStatuses({ storage, service, isTampered = () => false, tell }: Watched): void {
+export function watchStatuses(watched: Watched): void {
+  const { storage, service, isTampered = () => false, refusedStatuses = new Set(), tell } = watched;
+  const takesRefusal = (job: Json) => refusedStatuses.delete(statusPathOf(job));
   const known = new Map<string, Json>();
   storage.onRestore(() => known.clear());
   storage.onEvent((_, { object, type }) => {
@@ -44,7 +44,7 @@ export function watchStatuses({ storage, service, isTampered = () => false, tell
     if (type === "DELETED") known.delete(uid);
     else known.set(uid, object);
     if (type === "DELETED" || isTampered(object)) return;
-    const problems = contradictions(object, before, { service, now: service.now() });
+    const problems = contradictions(object, before, { service, now: service.now(), takesRefusal });
     if (problems.length > 0) tell(object, problems);
   });
 }

@@ -28,6 +28,8 @@ export type ApiNetwork = {
   onSend: (request: SentRequest, moment: "Before" | "After") => void;
   /** A request took effect. */
   onEffect: (request: SentRequest, status: number) => void;
+  /** A fault refuses a write for its size or content. */
+  onRefusal?: (request: SentRequest) => void;
   /** Whether a change never reaches the watch. The watch ends some time later with 410, as if its version were gone. Default: none. */
   loses?: (line: Json) => boolean;
   /** The API server that this process lists and watches at lags behind now. Default: it does not. */
@@ -57,7 +59,7 @@ const LATEST_MS = 45_000;
 type OpenWatch = { stream: ByteStream; silent: boolean; lastAt: number; unserve: () => void; close: () => void };
 
 export function createApiConnections(
-  { scheduler, server, weather, random, counts, onSend, onEffect, loses, lag = () => undefined }: ApiNetwork,
+  { scheduler, server, weather, random, counts, onSend, onEffect, onRefusal, loses, lag = () => undefined }: ApiNetwork,
   time: ProcessTime,
   requestTimeoutMs: number,
 ): ApiConnections {
@@ -117,8 +119,9 @@ export function createApiConnections(
   type Sending = { url: URL; sent: SentRequest; fault: RequestFault | undefined; reply: Reply };
 
   function transmit(request: ApiRequest, sending: Sending): void {
-    const { fault, reply } = sending;
+    const { fault, reply, sent } = sending;
     if (fault !== undefined) countFault(counts, `api ${fault}`);
+    if (fault === "invalid" || fault === "tooLarge") onRefusal?.(sent);
     const early = fault === undefined ? undefined : EARLY[fault];
     if (fault === "refused" || fault === "requestLost") reply.broken();
     else if (early !== undefined) reply.resolve(failed(...early));

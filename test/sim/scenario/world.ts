@@ -42,6 +42,8 @@ export type World = {
   weather: { api: Weather; service: Weather };
   /** Until when the CRDs are older than the operator, ms since the beginning. */
   schema: { pruneUntil: number };
+  /** Paths of the statuses that a fault refused for their size or content. */
+  refusedStatuses: Set<string>;
   counts: FaultCounts;
   /** Requests that the service got, by operation. */
   calls: Map<string, number>;
@@ -122,6 +124,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     return plan.objects.some((object) => object.serial === serial && object.reuse === true);
   };
   const weather = { api: CALM, service: CALM };
+  const refusedStatuses = new Set<string>();
   const counts: FaultCounts = new Map();
   const calls = new Map<string, number>();
   const staleness: World["staleness"] = { current: undefined };
@@ -168,6 +171,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
         replicas.sent(of(), isWrite ? "ApiWrite" : "Read", moment);
       },
       onEffect: () => {},
+      onRefusal: ({ path }) => void refusedStatuses.add(path),
     }),
     storage: (time) =>
       bucket.storageOf(identity, {
@@ -209,7 +213,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     }),
   });
   const replicas = createReplicas({ count: plan.replicas, scheduler, wiring });
-  const judges = { judge, bucket, payments, census, servers, restores, records, tampering };
+  const judges = { judge, bucket, payments, census, servers, restores, records, tampering, refusedStatuses };
   return { plan, scheduler, storage, cluster, service, replicas, ...judges, weather, schema, counts, calls, staleness };
 }
 
