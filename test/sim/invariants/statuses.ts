@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Service } from "../../../src/simulator/service.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import type { Storage } from "../api-server/storage.ts";
@@ -32,7 +33,7 @@ type Watched = {
   tell: (object: Json, problems: string[]) => void;
 };
 
-/** Looks at each status as it is stored. */
+/** Looks at each status as it is stored, once: another change of its object is no news of it. */
 export function watchStatuses(watched: Watched): void {
   const { storage, service, isTampered = () => false, refusedStatuses = new Set(), tell } = watched;
   const takesRefusal = (job: Json) => refusedStatuses.delete(statusPathOf(job));
@@ -43,7 +44,7 @@ export function watchStatuses(watched: Watched): void {
     const before = known.get(uid);
     if (type === "DELETED") known.delete(uid);
     else known.set(uid, object);
-    if (type === "DELETED" || isTampered(object)) return;
+    if (type === "DELETED" || isTampered(object) || isDeepStrictEqual(object["status"], before?.["status"])) return;
     const problems = contradictions(object, before, { service, now: service.now(), takesRefusal });
     if (problems.length > 0) tell(object, problems);
   });
