@@ -65,7 +65,7 @@ export function jobStatusOf(job: Job, change: StatusChange, outcome: JobOutcome,
     status.completionTime = previous.completionTime ?? time;
     status.duration = formatDuration(Date.parse(status.completionTime) - Date.parse(status.startTime ?? time));
   }
-  const known = isAttached(previous, outcome)
+  const known = tellsOfAttachment(previous, outcome)
     ? previous.conditions
     : removeCondition(previous.conditions, "TaskAttached");
   status.conditions = mergeConditions(known, jobConditions(job, status, outcome), generation, now);
@@ -73,9 +73,10 @@ export function jobStatusOf(job: Job, change: StatusChange, outcome: JobOutcome,
   return status;
 }
 
-/** The condition TaskAttached stays with the task that it is about. */
-function isAttached({ conditions }: JobStatus, { phase }: JobOutcome): boolean {
-  return isTrue(conditions, "TaskAttached") && ["Active", "Storing", "Succeeded", "Failed"].includes(phase);
+/** The condition TaskAttached stays with the task that it is about, and while the one that the annotation names cannot be attached. */
+function tellsOfAttachment({ conditions }: JobStatus, outcome: JobOutcome): boolean {
+  if (outcome.phase === "Halted") return outcome.notAttached !== undefined;
+  return isTrue(conditions, "TaskAttached") && ["Active", "Storing", "Succeeded", "Failed"].includes(outcome.phase);
 }
 
 function phaseOf(previous: JobStatus, outcome: JobOutcome): JobPhase {

@@ -50,6 +50,20 @@ describe("a job", () => {
     const once = jobAfter(running, active("TASK_STATUS_PROCESSING", { progressPercent: 40, eta: 9 })).status;
     expect(jobAfter(once, active("TASK_STATUS_PROCESSING", { progressPercent: 40, eta: 9 })).status).toEqual(once);
   });
+
+  it("tells since when the task of its annotation cannot be attached, and nothing of it afterwards", () => {
+    const halt: JobOutcome = { phase: "Halted", reason: "SubmissionUnknown", message: "unknown" };
+    const refused = { reason: "TaskNotFound", message: "the service has no task x" } as const;
+    const told = { type: "TaskAttached", status: "False", lastTransitionTime: early, ...refused } as const;
+    const before = { ...halted, conditions: [...halted.conditions, told] };
+    const again = jobAfter(before, { ...halt, notAttached: { ...refused, message: "still not" } }).status;
+    expect(getCondition(again.conditions, "TaskAttached")).toMatchObject({
+      status: "False",
+      message: "still not",
+      lastTransitionTime: early,
+    });
+    expect(getCondition(jobAfter(again, halt).status.conditions, "TaskAttached")).toBeUndefined();
+  });
 });
 
 describe("what the service shows of a task", () => {
