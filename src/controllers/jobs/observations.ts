@@ -47,15 +47,15 @@ export function stateOf(status: JobStatus | undefined, record: OpenSubmission | 
  */
 export function openRecordOf(job: Job, identity: string): OpenSubmission | undefined {
   const { metadata, status } = job;
-  const { phase, submission, account } = status ?? {};
+  const { phase = "Pending", submission, account, submitTime } = status ?? {};
   const { uid, creationTimestamp } = metadata;
   const request = { uid, operation: paidOperation(job), account };
   if (submission?.state === "Intended") {
     const { state: _, sender = "", ...shown } = submission;
     return sender === identity || isFinished(phase) ? undefined : { ...shown, ...request, sender };
   }
-  const isUnexplained =
-    phase === "Submitting" || ((phase === "Queued" || phase === "Running") && submission === undefined);
+  const wasSent = phase === "Queued" || phase === "Running" || (phase === "Pending" && submitTime !== undefined);
+  const isUnexplained = phase === "Submitting" || (wasSent && submission === undefined);
   if (!isUnexplained) return undefined;
   const { id, time = creationTimestamp, specHash = "unknown" } = submission ?? {};
   const attempt = nextAttempt(submission);

@@ -100,6 +100,10 @@ describe("the request that a job shows without an outcome", () => {
   it("is open when a status shows that it was sent, and lost its record", () => {
     expect(openOf({ ...waiting, phase: "Submitting" })).toMatchObject({ attempt: 1, sender: "" });
     expect(openOf({ ...waiting, phase: "Running" })).toMatchObject({ attempt: 1 });
+    expect(openOf({ ...submitted(1), phase: "Pending", submission: undefined })).toMatchObject({
+      attempt: 1,
+      sender: "",
+    });
     expect(openOf(waiting)).toBeUndefined();
   });
 
