@@ -309,14 +309,16 @@ export function createServers(options: ServersOptions): Servers {
     },
     count: terms.count,
     async giveUp(signal) {
-      if (!turns.servesTooMany()) return undefined;
+      const before = turns.lighter();
+      const isLighter = () => turns.lighter().some((name) => before.includes(name));
+      if (!isLighter()) return undefined;
       await delay(clock, STOPPED_MS, signal); // a process that stops releases its accounts before its lease ends
-      if (!turns.servesTooMany()) return undefined;
+      if (!isLighter()) return undefined;
       const [key, term] = [...terms.entries()].find(([key, term]) => canLeave(key, term)) ?? [];
       if (key === undefined || term === undefined) return undefined;
       leaving.add(key);
       try {
-        if (!(await isIdle(key, signal))) return undefined;
+        if (!(await isIdle(key, signal)) || !isLighter()) return undefined;
         await entry.release(term, signal);
         terms.end(key);
         log.info({ account: key }, "this process has released the account: another one serves fewer");

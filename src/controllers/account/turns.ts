@@ -8,8 +8,8 @@ import type { AnyAccount } from "./other-servers.ts";
 export type Turns = {
   /** Whether this process may take an account that has been free since then. `former`: its last server, which does not want it. */
   mayTake(freeSinceMs: number, former: string | undefined): boolean;
-  /** Whether a process that has lived for minutes serves at least two fewer. */
-  servesTooMany(): boolean;
+  /** The processes that have lived for minutes and serve at least two fewer. */
+  lighter(): string[];
 };
 
 type TurnsOptions = {
@@ -82,6 +82,7 @@ export function createTurns({ clock, members, installation, accounts, count }: T
       const before = others().filter(({ name, load }) => name !== former && load < count()).length;
       return clock.monotonic() >= freeSinceMs + before * TURN_MS;
     },
-    servesTooMany: () => others().some(({ load, knownMs }) => knownMs >= SETTLED_MS && load + 2 <= count()),
+    lighter: () =>
+      others().flatMap(({ name, load, knownMs }) => (knownMs >= SETTLED_MS && load + 2 <= count() ? [name] : [])),
   };
 }

@@ -130,6 +130,7 @@ async function world<T extends AnyAccount>(object: T, { others = [] as Others } 
     lines,
     key,
     ended,
+    loaded,
     own,
     underWay,
     /** New lists are there. */
@@ -332,6 +333,18 @@ describe("an account that this process serves and another one could", () => {
     w.own.needed = needed;
     const given = await w.giveUp();
     expect([given === CLUSTER_KEY, w.servers.serves(CLUSTER_KEY)]).toEqual([needed, !needed]);
+  });
+
+  it("stays when the one that served fewer has got some, and another one stops", async () => {
+    const w = await world(accountOf(), { others: [{ load: 0 }, { load: 2 }] });
+    await w.clock.advance(5_000);
+    await w.serve();
+    await w.serveSecond();
+    await w.listed();
+    const given = w.giveUp(() => {
+      for (const { status } of w.loaded) Object.assign(status?.server ?? {}, { lease: "pod-2" });
+    });
+    expect([await given, w.servers.serves(KEY)]).toEqual([undefined, true]);
   });
 
   it("is released at a stop: from the call on, nothing is sent, and nothing is taken", async () => {
