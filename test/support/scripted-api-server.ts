@@ -1,8 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
+import type { HttpAnswer } from "../../src/base/exchange.ts";
 import { createKubeClient, type KubeClient, type KubeRequest } from "../../src/kube/client.ts";
+import type { ApiRequest as ConnectionRequest } from "../../src/kube/connections.ts";
 import { anonymous } from "../../tools/cluster/credentials.ts";
 
 export type ApiRequest = {
@@ -81,6 +84,35 @@ export async function scriptedApi(script: Script): Promise<ScriptedApi> {
       current = next;
     },
   };
+}
+
+/** The same without a socket: an answer takes no time, so that what happens within which time of a fake clock is the same on any machine. */
+export function instantApi(script: Script): Pick<ScriptedApi, "client" | "requests" | "answer"> {
+  let current = script;
+  const requests: ApiRequest[] = [];
+  async function send({ method, path, headers, body, signal }: ConnectionRequest): Promise<HttpAnswer> {
+    if (signal?.aborted === true) throw signal.reason;
+    const { pathname, searchParams } = new URL(path, "http://server");
+    const sent = typeof body === "string" ? JSON.parse(body) : undefined;
+    const request: ApiRequest = { method, path: pathname, query: searchParams, headers, body: sent };
+    requests.push(request);
+    const answer = await current(request);
+    if (answer === "cut") throw new Error("the connection is closed");
+    if (answer === "silence")
+      return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+    if ("stream" in answer) throw new Error(`${path} is a watch`);
+    const text = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body ?? {});
+    return {
+      statusCode: answer.status ?? 200,
+      headers: answer.headers ?? {},
+      body: Readable.from([Buffer.from(text)]),
+    };
+  }
+  const client = createKubeClient(anonymous("http://server"), { connect: () => ({ send, close: async () => {} }) });
+  const answer = (next: Script) => {
+    current = next;
+  };
+  return { client, requests, answer };
 }
 
 /** metav1.Status as an answer. */

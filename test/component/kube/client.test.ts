@@ -198,7 +198,7 @@ describe("a watch", () => {
     );
     const client = api.connect({ connections: 1 });
     const watches = Array.from({ length: 5 }, () =>
-      client.watch(things, {}, { inactivityMs: 5_000 })[Symbol.asyncIterator](),
+      client.watch(things, {}, { inactivityMs: 60_000 })[Symbol.asyncIterator](),
     );
     const first = watches.map((watch) => watch.next());
     await until(() => streams.length === 5);
@@ -213,7 +213,7 @@ describe("a watch", () => {
     const api = await scriptedApi(() => ({ stream: (stream) => stream.send({ type: "ADDED", object: {} }) }));
     const seen: string[] = [];
     const watch = async () => {
-      for await (const line of api.client.watch(things, {}, { inactivityMs: 200 })) seen.push(line);
+      for await (const line of api.client.watch(things, {}, { inactivityMs: 1_000 })) seen.push(line);
     };
     await expect(watch()).rejects.toMatchObject({ code: "UND_ERR_BODY_TIMEOUT" });
     expect(seen).toHaveLength(1);

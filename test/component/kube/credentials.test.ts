@@ -173,7 +173,7 @@ describe("a client certificate", () => {
     const [first, second] = [await authority.issue("first"), await authority.issue("second")];
     await Promise.all([writeFile(cert, first.cert), writeFile(key, first.key)]);
     const client = await connect({ "client-certificate": cert, "client-key": key });
-    const watch = client.watch(things, {}, { inactivityMs: 5_000 })[Symbol.asyncIterator]();
+    const watch = client.watch(things, {}, { inactivityMs: 60_000 })[Symbol.asyncIterator]();
     await watch.next();
     await client.get(things, place);
 
@@ -386,7 +386,7 @@ describe("a connection", () => {
     const client = await connect({ token: "t" }, { "proxy-url": proxy.url.replace("://", "://me:secret@") });
     await Promise.all([client.get(things, place), client.get(things, place)]);
     await client.get(things, place);
-    const watch = client.watch(things, {}, { inactivityMs: 5_000 })[Symbol.asyncIterator]();
+    const watch = client.watch(things, {}, { inactivityMs: 60_000 })[Symbol.asyncIterator]();
     await watch.next();
     const basic = `Basic ${Buffer.from("me:secret").toString("base64")}`;
     expect(proxy.tunnels).toEqual(Array(3).fill({ to: `127.0.0.1:${api.port}`, authorization: basic }));

@@ -2,17 +2,17 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createMembers, type Members, type MembersOptions } from "../../../src/runtime/members.ts";
 import { createFakeClock, type FakeClock, until } from "../../support/fake-clock.ts";
 import { createObjectStore, type ObjectStore, type Stored } from "../../support/object-store.ts";
-import { type Answer, failure, type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
+import { type Answer, failure, instantApi, silentLog } from "../../support/scripted-api-server.ts";
 
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/mooring/leases";
 const forever = new AbortController().signal;
 const STEP = { stepMs: 100 };
 
-type World = { api: ScriptedApi; store: ObjectStore; clock: FakeClock };
+type World = { api: ReturnType<typeof instantApi>; store: ObjectStore; clock: FakeClock };
 
-async function world(): Promise<World> {
+function world(): World {
   const store = createObjectStore();
-  return { store, api: await scriptedApi(store.script), clock: createFakeClock() };
+  return { store, api: instantApi(store.script), clock: createFakeClock() };
 }
 
 function memberOf(w: World, name = "one", options: Partial<MembersOptions> = {}): Members {
@@ -62,7 +62,7 @@ const put = (
 
 describe("the lease of a process", () => {
   it("has its name, labels by which others find it, and is renewed every 2 s with one request", async () => {
-    const w = await world();
+    const w = world();
     const members = memberOf(w);
     expect(members.surelyHeld()).toBe(false);
     await members.join(forever);
@@ -80,7 +80,7 @@ describe("the lease of a process", () => {
   });
 
   it("is made although the response to the first write is lost", async () => {
-    const w = await world();
+    const w = world();
     w.api.answer((request) => {
       const answer = w.store.script(request);
       return request.method === "POST" && renewals(w) === 1 && w.api.requests.length === 1 ? "cut" : answer;
@@ -95,7 +95,7 @@ describe("the lease of a process", () => {
   });
 
   it("is not surely held 10 s after the last renewal, by the monotonic clock, and is when a renewal succeeds later", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     w.api.answer(() => failure(500, "InternalError"));
     await w.clock.advance(9_999);
@@ -108,7 +108,7 @@ describe("the lease of a process", () => {
   });
 
   it("is not surely held after its machine was suspended, although its monotonic clock stood still", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     w.clock.setWallClock(10_000);
     expect(members.surelyHeld()).toBe(false);
@@ -119,7 +119,7 @@ describe("the lease of a process", () => {
     { name: "another process has ended it", happens: (w) => change(w, { spec: { ...spec(w), holderIdentity: "" } }) },
     { name: "somebody deletes it", happens: (w) => void w.store.objects.delete(`${LEASES}/one`) },
   ])("is lost when $name", async ({ happens }) => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     happens(w);
     await until(() => members.lost.aborted, { clock: w.clock, ...STEP });
@@ -130,7 +130,7 @@ describe("the lease of a process", () => {
   });
 
   it("ends when its process leaves right after it became ready", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     members.setReady(true);
     await left(w, members);
@@ -138,7 +138,7 @@ describe("the lease of a process", () => {
   });
 
   it("is kept when somebody changes its metadata", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     const { metadata } = leaseOf(w) as Stored;
     change(w, { metadata: { ...metadata, annotations: { other: "1" } } });
@@ -153,7 +153,7 @@ describe("the lease of a process", () => {
     { name: "breaks off", answer: "cut" },
     { name: "is not answered", answer: "silence" },
   ])("ends when its process leaves, although the first request $name", async ({ answer }) => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     const before = w.api.requests.length;
     w.api.answer((request) => (w.api.requests.length === before + 1 ? answer : w.store.script(request)));
@@ -163,7 +163,7 @@ describe("the lease of a process", () => {
   });
 
   it("runs out when the API server is away while its process leaves", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     const before = w.clock.monotonic();
     w.api.answer(() => failure(500, "InternalError"));
@@ -175,7 +175,7 @@ describe("the lease of a process", () => {
 
 describe("another process", () => {
   it("lives while it renews its lease, however old the times in it are", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     put(w, "two");
     for (let renewal = 0; renewal < 12; renewal++) {
@@ -187,7 +187,7 @@ describe("another process", () => {
   });
 
   it("is ended by a write when its lease is unchanged for 15 s by the own clock, and not before", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     put(w, "two");
     await until(() => names(members).includes("two"), { clock: w.clock, ...STEP });
@@ -201,7 +201,7 @@ describe("another process", () => {
   });
 
   it("that renews in the last moment is not ended: the write has the version as the lock", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     put(w, "two");
     w.api.answer((request) => {
@@ -217,7 +217,7 @@ describe("another process", () => {
   });
 
   it("has ended at once when its lease has no holder, and the lease is deleted after 10 minutes", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     put(w, "two", { holder: "" });
     await until(() => members.hasEnded("two"), { clock: w.clock, stepMs: 50 });
@@ -226,7 +226,7 @@ describe("another process", () => {
   });
 
   it("has ended when its lease is missing for 15 s", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     const before = w.clock.monotonic();
     await until(() => members.hasEnded("gone"), { clock: w.clock, ...STEP });
@@ -235,7 +235,7 @@ describe("another process", () => {
   });
 
   it("is not ended while the leases cannot be read", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     put(w, "two");
     await until(() => names(members).includes("two"), { clock: w.clock, ...STEP });
@@ -245,7 +245,7 @@ describe("another process", () => {
   });
 
   it("tells who listens when it comes, becomes ready and ends", async () => {
-    const w = await world();
+    const w = world();
     const members = await joined(w);
     const told: string[] = [];
     members.onChange(() => told.push(JSON.stringify(members.list().map(({ name, ready }) => [name, ready]))));
@@ -271,7 +271,7 @@ describe("the first process", () => {
     },
     { name: "not a younger one", since: "2026-03-02T00:00:00.000000Z", ready: true, isFirst: true },
   ])("is $name", async ({ since, ready, isFirst }) => {
-    const w = await world();
+    const w = world();
     put(w, "two", { acquireTime: since, ready });
     const members = await joined(w);
     expect(members.isFirst()).toBe(false);

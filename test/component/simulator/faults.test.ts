@@ -47,8 +47,8 @@ describe("a fault", () => {
   });
 
   it("of latency: an answer too late, after the effect", async () => {
-    await bench.fault({ kind: "latency", latencyMs: 2000, after: true });
-    const client = makeClient(bench.url, { requestTimeoutMs: 100 });
+    await bench.fault({ kind: "latency", latencyMs: 5_000, after: true });
+    const client = makeClient(bench.url, { requestTimeoutMs: 1_000 });
     expect(await failure(client.submitVideoToVideo(video))).toMatchObject({ kind: "Timeout", delivery: "Unknown" });
     expect(await tasks()).toBe(1);
     await client.close();

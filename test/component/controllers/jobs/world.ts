@@ -1,6 +1,6 @@
 import { videoJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
-import { systemClock } from "../../../../src/base/clock.ts";
+import { type Clock, systemClock } from "../../../../src/base/clock.ts";
 import {
   type AccountHandle,
   type AccountKey,
@@ -143,6 +143,7 @@ export async function jobWorld({
   hasSenderEnded = () => true,
   heldByRestore = () => undefined,
   answer = () => ({ body: { task_id: "task-1" } }),
+  clock = systemClock,
 }: {
   serves?: boolean;
   /** Whether the process that sent a request has ended. */
@@ -153,6 +154,8 @@ export async function jobWorld({
   meddle?: Meddle;
   /** Of the service. */
   answer?: () => ServiceAnswer | Promise<ServiceAnswer>;
+  /** Of the reconciler. Default: real time, for requests that are repeated. */
+  clock?: Clock;
 }) {
   const steps: string[] = [];
   const job = videoJobOf("image", spec, status);
@@ -170,7 +173,7 @@ export async function jobWorld({
   const account = accountAt(service.url, {}, sessionAt(service.url, { assertServing }));
   let wake = Promise.withResolvers<void>();
   const { kind, running, reconcile, stored } = jobReconciler(api.client, job, {
-    clock: systemClock,
+    clock,
     handles: [account, accountAt(service.url, { key: "ClusterAccount/other" })],
     heldByRestore,
     hasSenderEnded,

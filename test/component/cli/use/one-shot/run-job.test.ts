@@ -14,6 +14,7 @@ import type { KubeClient } from "../../../../../src/kube/client.ts";
 import { KubeError } from "../../../../../src/kube/errors.ts";
 import type { KubeObject } from "../../../../../src/kube/types.ts";
 import { createStore } from "../../../../../src/runtime/store.ts";
+import { until } from "../../../../support/fake-clock.ts";
 import { speechJobOf } from "../../../../support/jobs.ts";
 import { memoryKube } from "../../../../support/memory-kube.ts";
 
@@ -173,8 +174,10 @@ describe("given a job that does not succeed", () => {
 
   it("Ctrl-C names the object, and how to get its result or drop it", async () => {
     const w = await setUp(() => ({ phase: "Running" }));
-    setTimeout(() => w.ending.abort(), 20);
-    const end = await w.run();
+    const running = w.run();
+    await until(() => w.objects.size === 1);
+    w.ending.abort();
+    const end = await running;
     expect(end.kind).toBe("Interrupted");
     expect(end.message).toMatch(
       /^SpeechJob team\/(\S+) continues and is charged\. .*run the same command again\. To drop it: kubectl delete speechjob -n team \1$/,
