@@ -9,10 +9,13 @@ export type FairQueue<T> = {
   get(key: string): T | undefined;
   /** Whether the entry was in the queue. */
   remove(key: string): boolean;
-  /** The entry that goes next. A group whose first entry is not allowed is passed over. Default: all are allowed. */
-  peek(allows?: Allows<T>): { key: string; value: T } | undefined;
+  /**
+   * The entry that goes next. A group whose first entry is not allowed is passed over. Default: all are allowed. With `rank`, groups with
+   * a lower rank go first, and take turns among themselves.
+   */
+  peek(allows?: Allows<T>, rank?: (value: T) => number): { key: string; value: T } | undefined;
   /** Removes the entry that goes next; its group goes again after all others. */
-  shift(allows?: Allows<T>): { key: string; value: T } | undefined;
+  shift(allows?: Allows<T>, rank?: (value: T) => number): { key: string; value: T } | undefined;
   /** Removes the first entry of the group that has the most. */
   shiftLongest(): { key: string; value: T } | undefined;
   /**
@@ -56,12 +59,19 @@ export function createFairQueue<T>(): FairQueue<T> {
     return true;
   }
 
-  function peek(allows: Allows<T> = () => true): Entry<T> | undefined {
+  function peek(allows: Allows<T> = () => true, rank?: (value: T) => number): Entry<T> | undefined {
+    let best: Entry<T> | undefined;
+    let least = Number.POSITIVE_INFINITY;
     for (const group of groups.values()) {
       const first = firstOf(group);
-      if (first !== undefined && allows(first.value)) return first;
+      if (first === undefined) continue;
+      const own = rank?.(first.value) ?? 0;
+      if (own >= least || !allows(first.value)) continue;
+      best = first;
+      least = own;
+      if (rank === undefined) break;
     }
-    return undefined;
+    return best;
   }
 
   return {
@@ -77,8 +87,8 @@ export function createFairQueue<T>(): FairQueue<T> {
     get: (key) => entries.get(key)?.value,
     remove,
     peek,
-    shift(allows) {
-      const entry = peek(allows);
+    shift(allows, rank) {
+      const entry = peek(allows, rank);
       if (entry === undefined) return undefined;
       const { group } = entry;
       groups.delete(group.name);

@@ -16,6 +16,7 @@ import type { AccountKey, AccountRegistry } from "./account/registry.ts";
 import type { CostEstimates } from "./billing/estimates.ts";
 import type { UsageLedger } from "./billing/ledger.ts";
 import type { UsageRecorder } from "./billing/recorder.ts";
+import type { ShareCosts } from "./billing/share-costs.ts";
 
 /** What every controller works with. */
 export type ControllerDeps = {
@@ -45,6 +46,8 @@ export type ControllerDeps = {
   ledger: Pick<UsageLedger, "read">;
   /** What the current month costs by namespace and object. */
   estimates: CostEstimates;
+  /** What the current day and month cost the namespaces of accounts with shares. */
+  shareCosts: ShareCosts;
   /** Notices changes of the Secrets and ConfigMaps that a spec refers to. Keys: `PLURAL:NAMESPACE/NAME`. */
   references: ReferencePoller;
   /** Notices what is done to the objects that an endpoint is exported to. The same keys. */

@@ -6,7 +6,7 @@ import { createWebhookSender } from "../base/webhook.ts";
 import { createAbandonedTasks, createTaskOwners } from "../controllers/account/abandoned-tasks.ts";
 import { createDependants, type Dependants } from "../controllers/account/dependants.ts";
 import type { AccountWiring } from "../controllers/account/memory.ts";
-import { createNamespaceLabels } from "../controllers/account/namespaces.ts";
+import { createNamespaces } from "../controllers/account/namespaces.ts";
 import { createProcessEnds, type ProcessEnds, senderOf } from "../controllers/account/process-ends.ts";
 import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
 import { createServers, type Servers } from "../controllers/account/servers.ts";
@@ -18,6 +18,7 @@ import { createUsageLedger, type UsageLedger } from "../controllers/billing/ledg
 import { isCostOutdated } from "../controllers/billing/object-cost.ts";
 import { readNamespaceCreated } from "../controllers/billing/open-split.ts";
 import { createUsageRecorder, endpointOwner } from "../controllers/billing/recorder.ts";
+import { createShareCosts } from "../controllers/billing/share-costs.ts";
 import type { ControllerDeps } from "../controllers/controller-deps.ts";
 import { endpointsKnownTo, findOrphans } from "../controllers/gpu-endpoint/orphans.ts";
 import { createCallbacks } from "../controllers/jobs/callback.ts";
@@ -195,6 +196,7 @@ function createDeps(
     clock,
     allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
     inFlight: (key) => dependants.inFlight(key),
+    sent: (key) => dependants.sent(key, clock.now()),
     onBalance: checkAccount,
     ended: (key) => {
       const object = accountObject(key);
@@ -206,6 +208,9 @@ function createDeps(
     jobInformersOf(informers).flatMap(({ resource: { kind }, store }) =>
       store.byIndex("task", taskID).map(({ metadata }) => ({ kind, metadata })),
     );
+  const estimates = createCostEstimates({ ledger, namespaceCreated: readNamespaceCreated(kube), clock, log });
+  const timeZoneOf = (account: AccountKey) => accounts.get(account)?.handle?.money.settings().timeZone ?? "UTC";
+  const shareCosts = createShareCosts({ ledger, estimates, timeZoneOf, clock });
   return {
     kube,
     clock,
@@ -221,11 +226,13 @@ function createDeps(
     abandoned,
     taskOwners: createTaskOwners({ jobsWith, abandoned }),
     ledger,
-    estimates: createCostEstimates({ ledger, namespaceCreated: readNamespaceCreated(kube), clock, log }),
+    estimates,
+    shareCosts,
     usage: createUsageRecorder({
       ledger,
+      shareCosts,
       ownerOf: (account, endpointID) => endpointOwner(informers.endpoints.store, account, endpointID),
-      timeZoneOf: (account) => accounts.get(account)?.handle?.money.settings().timeZone ?? "UTC",
+      timeZoneOf,
       clock,
     }),
     references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
@@ -250,7 +257,7 @@ function createAccountWiring(
     settings.showsSpending ?? false,
   );
   return {
-    namespaceLabels: createNamespaceLabels(kube, clock),
+    namespaces: createNamespaces(kube, clock),
     orphansAmong: (records) => findOrphans(records, endpointsKnownTo(endpoints.store)),
     onEndpoint: (_account, id, appName) => {
       const found = [...endpoints.store.byIndex("endpointID", id), ...endpoints.store.byIndex("appName", appName)];

@@ -1,24 +1,23 @@
 import type { Clock } from "../base/clock.ts";
-import { createFairQueue } from "../base/fair-queue.ts";
 import type { Money } from "../base/money.ts";
 import type { Operation } from "../provider/operations.ts";
 import type { Allowance, BookReading, BudgetRefusal } from "./allowance.ts";
 import type { TaskEnd } from "./attribution.ts";
 import { createBalanceHold } from "./balance-hold.ts";
 import { createPlaces, type Places, type Stage } from "./places.ts";
+import { createPools, type PoolHold } from "./pools.ts";
 import { createReservations, type EndedTask } from "./reservations.ts";
-
-/** A job that sends one paid request. */
-export type Work = { uid: string; namespace: string; operation: Operation };
+import { aheadText, createTeller, createWaitingLine } from "./waiting-line.ts";
+import type { SentRequest, Work } from "./work.ts";
 
 /** Why a job waits. `ahead`: how many jobs of its own namespace go before it (fair-queue.ts). */
 export type Wait = Hold & { ahead: number };
 
 /** Why a paid request has to wait for money. */
-export type SpendingRefusal = BudgetRefusal | { reason: "InsufficientBalance"; message: string };
+export type SpendingRefusal = BudgetRefusal | PoolHold | { reason: "InsufficientBalance"; message: string };
 
 /** Why the next job of an account has no place. */
-type Hold = SpendingRefusal | { reason: "ConcurrencyLimited" | "RateLimited"; message: string };
+type Hold = SpendingRefusal | PoolHold | { reason: "ConcurrencyLimited" | "RateLimited"; message: string };
 
 type AccountLineOptions = {
   clock: Clock;
@@ -26,6 +25,8 @@ type AccountLineOptions = {
   stopped: () => boolean;
   /** Tasks that ended before this line. */
   ended: readonly EndedTask[];
+  /** Requests that were sent before this line, at most a minute ago. */
+  sent: readonly SentRequest[];
   /** The hold for an empty balance began or ended. */
   onBalance: () => void;
 };
@@ -36,10 +37,6 @@ const MAX_UNSENT = 16;
 const MAX_UNDER_WAY = 256;
 /** A waiting job asks once a minute; one that has not asked for longer is forgotten. */
 const FORGOTTEN_MS = 150_000;
-/** Most jobs that are woken each second to show a new reason. */
-const WAKE_AT_ONCE = 64;
-const WAKE_EVERY_MS = 1_000;
-
 const TURN: Hold = {
   reason: "RateLimited",
   message: "Other requests of the account wait for its rate limit: this one goes in its turn",
@@ -47,17 +44,17 @@ const TURN: Hold = {
 
 const UNDER_WAY = `${MAX_UNDER_WAY} requests of the account are under way, the most that the operator has at a time`;
 
-type WaitingJob = { operation: Operation; askedAt: number; wake: () => void };
-
 export type AccountLine = ReturnType<typeof createAccountLine>;
 
 /** The jobs of one account that have a place or wait for one (admission.ts has the contract). */
 export function createAccountLine(options: AccountLineOptions) {
-  const { clock, allowance, stopped, ended } = options;
+  const { clock, allowance, stopped } = options;
   const places = createPlaces();
-  const queue = createFairQueue<WaitingJob>();
+  const pools = createPools(clock, places, () => allowance().division);
+  const queue = createWaitingLine(clock, pools, () => allowance().division);
   const reservations = createReservations(clock);
-  for (const task of ended) reservations.settle(task);
+  for (const task of options.ended) reservations.settle(task);
+  for (const { namespace, agoMs } of options.sent) pools.sent(namespace, agoMs);
   const tell = createTeller(clock, stopped);
   const balance = createBalanceHold(clock, () => {
     recheck();
@@ -72,7 +69,7 @@ export function createAccountLine(options: AccountLineOptions) {
 
   const forgotten = (askedAt: number) => clock.monotonic() - askedAt > FORGOTTEN_MS;
 
-  function holdOn(operation: Operation): Hold | undefined {
+  function holdOn({ operation }: Work): Hold | undefined {
     const allowed = allowance();
     const unpaid = balance.message();
     if (unpaid !== undefined) return { reason: "InsufficientBalance", message: unpaid };
@@ -87,22 +84,30 @@ export function createAccountLine(options: AccountLineOptions) {
       balance.ended(uid);
     }
     for (let next = queue.peek(); next !== undefined; next = queue.peek()) {
-      const { operation, askedAt, wake } = next.value;
+      const { work, askedAt, wake } = next.value;
       if (forgotten(askedAt)) queue.remove(next.key);
-      else if (holdOn(operation) !== undefined) return;
+      else if (holdOn(work) !== undefined) return;
       else {
-        queue.shift();
-        places.admit(next.key, operation, clock.monotonic());
+        queue.shift(work);
+        places.admit(work, clock.monotonic());
         balance.tries(next.key);
         if (next.key !== asking) wake();
       }
     }
+    queue.onFree(stopped() ? undefined : () => admitNext());
   }
 
   /** Why the queue does not move; undefined: it is empty, or moves with the next request. */
   function hold(): Hold | undefined {
     const next = queue.peek();
-    return next && holdOn(next.value.operation);
+    return next && holdOn(next.value.work);
+  }
+
+  function waitOf(work: Work): Wait {
+    const ahead = queue.ahead(work.uid);
+    const held = pools.hold(work) ?? hold() ?? TURN;
+    if (held === TURN || allowance().division?.poolOf(work.namespace) === undefined) return { ...held, ahead };
+    return { ...held, message: `${held.message}: ${aheadText(ahead)}`, ahead };
   }
 
   /** `end`: undefined when its request surely cost nothing. */
@@ -113,7 +118,7 @@ export function createAccountLine(options: AccountLineOptions) {
     const { budget } = allowance();
     const counts = budget !== undefined && budget.kind !== "Unlimited";
     const wasSent = place?.stage === "Sent" || place?.stage === "InFlight";
-    if (wasSent && end !== undefined && counts) reservations.settle({ operation: place.operation, end });
+    if (wasSent && end !== undefined && counts) reservations.settle({ operation: place.work.operation, end });
     admitNext();
   }
 
@@ -129,18 +134,19 @@ export function createAccountLine(options: AccountLineOptions) {
 
   return {
     /** undefined: admitted. */
-    request({ uid, namespace, operation }: Work, wake: () => void): Wait | undefined {
+    request(work: Work, wake: () => void): Wait | undefined {
+      const { uid, namespace } = work;
       const now = clock.monotonic();
       if (places.stageOf(uid) === "Admitted") {
-        places.admit(uid, operation, now);
+        places.admit(work, now);
         return undefined;
       }
       if (places.stageOf(uid) !== undefined) release(uid, "Seen"); // it asks, so its last request has ended
       const waiter = queue.get(uid);
-      if (waiter === undefined) queue.push(namespace, uid, { operation, askedAt: now, wake });
-      else Object.assign(waiter, { operation, askedAt: now, wake });
+      if (waiter === undefined) queue.push(namespace, uid, { work, askedAt: now, wake });
+      else Object.assign(waiter, { work, askedAt: now, wake });
       admitNext(uid);
-      return places.stageOf(uid) === undefined ? { ...(hold() ?? TURN), ahead: queue.ahead(uid) } : undefined;
+      return places.stageOf(uid) === undefined ? waitOf(work) : undefined;
     },
     has: (uid: string) => places.stageOf(uid) !== undefined || queue.get(uid) !== undefined,
     withdraw(uid: string): void {
@@ -153,12 +159,18 @@ export function createAccountLine(options: AccountLineOptions) {
     },
     /** Moves the job's place on; without a place nothing happens. */
     advance(uid: string, stage: Stage): void {
-      places.advance(uid, stage);
+      const before = places.advance(uid, stage);
+      if (stage === "Sent" && before !== undefined) pools.sent(before.work.namespace);
       admitNext();
     },
-    running({ uid, operation }: Work): void {
-      places.running(uid, operation);
+    running(work: Work): void {
+      places.running(work);
       admitNext();
+    },
+    /** As `running`, for a request whose outcome is not known yet. */
+    underWay(work: Work): void {
+      places.running(work);
+      places.advance(work.uid, "Sent");
     },
     taskEnded(uid: string): void {
       if (places.stageOf(uid) === "InFlight") release(uid, "Seen");
@@ -166,9 +178,11 @@ export function createAccountLine(options: AccountLineOptions) {
     release,
     /** The service refused a paid request because of the balance, or accepted one. */
     balance,
-    exhausted(): SpendingRefusal | undefined {
+    exhausted(namespace: string): SpendingRefusal | undefined {
       const unpaid = balance.message();
       if (unpaid !== undefined) return { reason: "InsufficientBalance", message: unpaid };
+      const held = pools.exhausted(namespace);
+      if (held !== undefined) return held;
       const refusal = reservations.exhausted(places.operations(), allowance());
       if (refusal !== undefined) refusedAt = clock.monotonic();
       return refusal;
@@ -194,9 +208,11 @@ export function createAccountLine(options: AccountLineOptions) {
       return queue.size() === 0 || reason === "ConcurrencyLimited" || reason === "RateLimited" ? "None" : "Waiting";
     },
     waiting: () => queue.size(),
+    use: pools.use,
     /** Nobody is woken any more. */
     end(): void {
       balance.end();
+      queue.onFree(undefined);
       tell([]);
     },
   };
@@ -214,18 +230,4 @@ function fullnessHold(places: Places): Hold | undefined {
   if (unsent >= MAX_UNSENT) return TURN;
   const underWay = unsent + places.count("Opening") + places.count("Sent");
   return underWay >= MAX_UNDER_WAY ? { reason: "ConcurrencyLimited", message: UNDER_WAY } : undefined;
-}
-
-/** Wakes jobs, so that they show a new reason: some at once, the others second by second. Each call replaces the one before. */
-function createTeller(clock: Clock, stopped: () => boolean): (waiters: readonly WaitingJob[]) => void {
-  let cancel: (() => void) | undefined;
-
-  return function tell(waiters) {
-    cancel?.();
-    cancel = undefined;
-    if (stopped()) return;
-    for (const { wake } of waiters.slice(0, WAKE_AT_ONCE)) wake();
-    const others = waiters.slice(WAKE_AT_ONCE);
-    if (others.length > 0) cancel = clock.setTimeout(() => tell(others), WAKE_EVERY_MS);
-  };
 }

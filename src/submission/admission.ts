@@ -1,8 +1,11 @@
 import type { Clock } from "../base/clock.ts";
 import type { Operation } from "../provider/operations.ts";
-import { type AccountLine, createAccountLine, type SpendingRefusal, type Wait, type Work } from "./account-line.ts";
+import { type AccountLine, createAccountLine, type SpendingRefusal, type Wait } from "./account-line.ts";
 import type { Allowance, BookReading } from "./allowance.ts";
+import type { Pool } from "./division.ts";
+import type { PoolUse } from "./pools.ts";
 import type { EndedTask, Unbilled } from "./reservations.ts";
+import type { SentRequest, Work } from "./work.ts";
 
 /**
  * Decides which of an account's jobs may send their paid request now. There is one queue per account.
@@ -19,7 +22,8 @@ import type { EndedTask, Unbilled } from "./reservations.ts";
  *
  * # Order
  * Namespaces take turns; within a namespace, the job that asked first goes first. While the next job has to wait, no
- * other job of the account overtakes it.
+ * other job of the account overtakes it. In an account with shares, these get requests by weight (pools.ts), and a job that waits for a
+ * limit of its share is overtaken by other namespaces.
  *
  * # Guarantees
  * - At most `maxTasks` jobs have a place. At most 16 of them wait for the rate limit, and at most 256 requests are under
@@ -56,8 +60,8 @@ export type SpendingAdmission = {
    * run, and nobody observes it.
    */
   release(uid: string, end: { charged: boolean; unseen?: boolean }): void;
-  /** Why the budget holds back a request that gives an endpoint workers. */
-  exhausted(account: string): SpendingRefusal | undefined;
+  /** Why the budget, or the money of the namespace's share, holds back a request that gives an endpoint workers. */
+  exhausted(account: string, namespace: string): SpendingRefusal | undefined;
   /** The service refused a paid request because the balance is empty: the account's paid work waits (balance-hold.ts). */
   unpaid(account: string, message: string): void;
   /** The service accepted a paid request: the balance is not empty. */
@@ -79,6 +83,8 @@ export type SpendingAdmission = {
   urgency(account: string): "Settling" | "Waiting" | "None";
   /** How many jobs wait. */
   waiting(account: string): number;
+  /** What the jobs of a share use. */
+  use(account: string, pool: Pool): PoolUse;
   /** This process does not serve the account any more, and has no request under way for it. */
   forget(account: string): void;
   /** Ends admission: no job is admitted any more. */
@@ -91,7 +97,9 @@ export type SpendingAdmissionOptions = {
   clock: Clock;
   allowance: (account: string) => Allowance;
   /** Jobs of the account that the statuses show in flight. Called once per account. */
-  inFlight: (account: string) => Work[];
+  inFlight: (account: string) => (Work & { isUnderWay?: boolean })[];
+  /** Requests that the statuses show as sent in the last minute. Called once per account. */
+  sent?: (account: string) => SentRequest[];
   /** The tasks of the account that ended before this process and whose charge may not show. Called once per account. */
   ended?: (account: string) => EndedTask[];
   /** `balance` changed. */
@@ -114,10 +122,14 @@ export function createSpendingAdmission({
       allowance: () => allowance(account),
       stopped: () => stopped,
       ended: statuses.ended?.(account) ?? [],
+      sent: statuses.sent?.(account) ?? [],
       onBalance: () => statuses.onBalance?.(account),
     });
     lines.set(account, line);
-    for (const work of statuses.inFlight(account)) line.running(work);
+    for (const { isUnderWay = false, ...work } of statuses.inFlight(account)) {
+      if (isUnderWay) line.underWay(work);
+      else line.running(work);
+    }
     return line;
   }
 
@@ -153,13 +165,14 @@ export function createSpendingAdmission({
     unpaid: (account, message) => lineOf(account).balance.refused(message),
     paid: (account) => lines.get(account)?.balance.accepted(),
     balance: (account) => lines.get(account)?.balance.reason(),
-    exhausted: (account) => lineOf(account).exhausted(),
+    exhausted: (account, namespace) => lineOf(account).exhausted(namespace),
     spend: (account, operation) => lineOf(account).spend(operation),
     unbilled: (account) => lines.get(account)?.unbilled(),
     moneyRead: (account, readings) => lineOf(account).moneyRead(readings),
     recheck: (account) => lines.get(account)?.recheck(),
     urgency: (account) => lineOf(account).urgency(),
     waiting: (account) => lineOf(account).waiting(),
+    use: (account, pool) => lineOf(account).use(pool),
     forget(account) {
       lines.get(account)?.end();
       lines.delete(account);

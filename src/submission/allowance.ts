@@ -1,4 +1,5 @@
 import type { Money } from "../base/money.ts";
+import type { Division } from "./division.ts";
 
 /** What the budget of an account leaves for new paid work. */
 export type BudgetState =
@@ -19,6 +20,8 @@ export type Allowance = {
   reserve: Money | undefined;
   /** How long after the end of a task its charge may show (`billing.settleTime`). Default 24 h. */
   settleMs?: number | undefined;
+  /** How the account is divided among namespaces. Default: it is not. */
+  division?: Division | undefined;
 };
 
 /** The allowance of an account that is not known yet; its jobs wait for the account itself. */

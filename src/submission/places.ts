@@ -1,4 +1,5 @@
 import type { Operation } from "../provider/operations.ts";
+import type { Work } from "./work.ts";
 
 /**
  * How far a job with a place is: its request has not begun, waits for the rate limit, waits until its artifact is open (for memory
@@ -7,17 +8,21 @@ import type { Operation } from "../provider/operations.ts";
  */
 export type Stage = "Admitted" | "Unsent" | "Opening" | "Sent" | "InFlight";
 
-/** The jobs of one account that have a place, by UID, counted by stage and by operation. */
+export type Place = { work: Work; stage: Stage };
+
+/** The jobs of one account that have a place, by UID, counted by stage, by operation and by namespace. */
 export type Places = {
   /** Gives the job a place, or notes that it asked again. `askedAt`: monotonic ms. */
-  admit(uid: string, operation: Operation, askedAt: number): void;
+  admit(work: Work, askedAt: number): void;
   /** The place of a job whose status shows a task. */
-  running(uid: string, operation: Operation): void;
-  /** Moves the place to the next stage; without a place nothing happens. */
-  advance(uid: string, stage: Stage): void;
+  running(work: Work): void;
+  /** Moves the place to the next stage, and returns the one before; without a place nothing happens. */
+  advance(uid: string, stage: Stage): Place | undefined;
   /** The place that the job had; undefined: none. */
-  remove(uid: string): { operation: Operation; stage: Stage } | undefined;
+  remove(uid: string): Place | undefined;
   stageOf(uid: string): Stage | undefined;
+  /** The places of a namespace. */
+  of(namespace: string): Place[];
   /** Jobs whose request has not begun and that asked last before `time`. */
   admittedBefore(time: number): string[];
   count(stage: Stage): number;
@@ -27,44 +32,52 @@ export type Places = {
 };
 
 export function createPlaces(): Places {
-  const places = new Map<string, { operation: Operation; stage: Stage }>();
+  const places = new Map<string, Place>();
   const stages: Record<Stage, number> = { Admitted: 0, Unsent: 0, Opening: 0, Sent: 0, InFlight: 0 };
   const operations = new Map<Operation, number>();
+  /** UIDs by namespace. */
+  const namespaces = new Map<string, Set<string>>();
   /** When each job in stage Admitted asked last. */
   const askedAt = new Map<string, number>();
 
-  function set(uid: string, operation: Operation, stage: Stage): void {
+  function set(work: Work, stage: Stage): void {
+    const { uid, operation, namespace } = work;
     remove(uid);
-    places.set(uid, { operation, stage });
+    places.set(uid, { work, stage });
     stages[stage]++;
     operations.set(operation, (operations.get(operation) ?? 0) + 1);
+    namespaces.set(namespace, (namespaces.get(namespace) ?? new Set()).add(uid));
   }
 
   function remove(uid: string) {
     const place = places.get(uid);
     if (place === undefined) return undefined;
-    const { operation, stage } = place;
+    const { operation, namespace } = place.work;
     places.delete(uid);
     askedAt.delete(uid);
-    stages[stage]--;
+    stages[place.stage]--;
     const others = (operations.get(operation) ?? 0) - 1;
     if (others > 0) operations.set(operation, others);
     else operations.delete(operation);
+    namespaces.get(namespace)?.delete(uid);
+    if (namespaces.get(namespace)?.size === 0) namespaces.delete(namespace);
     return place;
   }
 
   return {
-    admit(uid, operation, asked) {
-      set(uid, operation, "Admitted");
-      askedAt.set(uid, asked);
+    admit(work, asked) {
+      set(work, "Admitted");
+      askedAt.set(work.uid, asked);
     },
-    running: (uid, operation) => set(uid, operation, "InFlight"),
+    running: (work) => set(work, "InFlight"),
     advance(uid, stage) {
       const place = places.get(uid);
-      if (place !== undefined) set(uid, place.operation, stage);
+      if (place !== undefined) set(place.work, stage);
+      return place;
     },
     remove,
     stageOf: (uid) => places.get(uid)?.stage,
+    of: (namespace) => [...(namespaces.get(namespace) ?? [])].flatMap((uid) => places.get(uid) ?? []),
     admittedBefore: (time) => [...askedAt].flatMap(([uid, at]) => (at < time ? [uid] : [])),
     count: (stage) => stages[stage],
     operations: () => operations,

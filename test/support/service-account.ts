@@ -4,6 +4,7 @@ import { onTestFinished } from "vitest";
 import { anyAddress } from "../../src/base/address-guard.ts";
 import { type Clock, systemClock } from "../../src/base/clock.ts";
 import type { AccountHandle } from "../../src/controllers/account/registry.ts";
+import type { Sharing } from "../../src/controllers/account/sharing.ts";
 import { keyedHashOf } from "../../src/controllers/hash.ts";
 import type { DeleteOperation } from "../../src/provider/operations.ts";
 import { openPassiveSession } from "../../src/provider/session.ts";
@@ -50,6 +51,14 @@ function respond(answer: ServiceAnswer, response: ServerResponse): void {
   response.end(typeof body === "string" ? body : JSON.stringify(body));
 }
 
+/** An account without shares. */
+export const WHOLE: Sharing = {
+  share: async () => ({ kind: "Whole" }),
+  known: () => undefined,
+  division: () => undefined,
+  pools: () => new Map(),
+};
+
 /** An account as its dependants use it, over a real session; nothing runs for it by itself. */
 export function accountAt(
   baseURL: string,
@@ -70,6 +79,7 @@ export function accountAt(
     vanished: () => 0,
     refusal: async () => undefined,
     reportableKeys: async () => ({ kind: "All" }),
+    sharing: WHOLE,
     ...change,
   };
 }

@@ -43,7 +43,13 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     admission,
     abandoned,
     taskOwners: createTaskOwners({ jobsWith: () => [], abandoned }),
-    usage: { listed: () => {}, accepted: () => {}, forget: () => {} },
+    usage: { listed: () => {}, accepted: () => {}, unknown: () => {}, forget: () => {} },
+    shareCosts: {
+      load: async () => {},
+      add: () => {},
+      spent: () => ({ day: 0n, month: 0n, unpriced: undefined }),
+      forget: () => {},
+    },
     ledger: { read: async () => [] },
     estimates: {
       collect: async () => undefined,

@@ -57,10 +57,10 @@ compares all of them with a list and runs an operator with exactly these permiss
 {{- /* What has no namespace. */ -}}
 {{- define "mooring.rules.cluster" -}}
 {{ include "mooring.rules.kinds" (dict "root" . "namespaced" false) }}
-# Labels for ClusterAccount.spec.allowedNamespaces, and the UID of kube-system, which names the cluster.
+# Labels for allowedNamespaces and shares of a ClusterAccount, and the UID of kube-system, which names the cluster.
 - apiGroups: [""]
   resources: [namespaces]
-  verbs: [get]
+  verbs: [get, list]
 {{- if not .Values.watchNamespaces }}
 # Whether the process of another installation still serves an account. Its name is not known before.
 - apiGroups: [coordination.k8s.io]

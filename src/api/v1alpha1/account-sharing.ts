@@ -21,7 +21,7 @@ const expressionSchema = ruled(
   ],
 );
 
-const namespaceSelector = z.object({
+export const namespaceSelector = z.object({
   matchLabels: z
     .record(z.string().max(317), z.string().max(63))
     .meta({ maxProperties: 64 })

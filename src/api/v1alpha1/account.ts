@@ -13,6 +13,7 @@ import {
   yuan,
 } from "../schema/fields.ts";
 import { ruled } from "../schema/rule.ts";
+import { SHARE_RULES, sharesSchema } from "./account-shares.ts";
 import { namespacesSchema, resultsSchema, spendingSchema } from "./account-sharing.ts";
 import type { accountStatusSchema } from "./account-status.ts";
 import { reuseSchema, secretKeyRefSchema } from "./meta.ts";
@@ -207,8 +208,8 @@ export const accountSpecSchema = z
   .describe("The service, its API key, limits and budget.");
 export type AccountSpec = z.output<typeof accountSpecSchema>;
 
-export const clusterAccountSpecSchema = z
-  .object({
+export const clusterAccountSpecSchema = ruled(
+  z.object({
     ...commonAccountSpec,
     apiKeySecretRef: z
       .object({
@@ -218,10 +219,12 @@ export const clusterAccountSpecSchema = z
       })
       .describe("The API key."),
     allowedNamespaces: namespacesSchema.optional(),
+    shares: sharesSchema.optional(),
     results: resultsSchema.optional(),
     spending: spendingSchema.optional(),
-  })
-  .describe("The service, its API key, allowed namespaces, limits and budget.");
+  }),
+  SHARE_RULES,
+).describe("The service, its API key, allowed namespaces, shares, limits and budget.");
 export type ClusterAccountSpec = z.output<typeof clusterAccountSpecSchema>;
 
 export type AccountStatus = z.output<typeof accountStatusSchema>;

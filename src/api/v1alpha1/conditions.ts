@@ -20,6 +20,8 @@ export const CONDITIONS = {
   Reachable: "Accounts: the service responds.",
   EndpointsListed: "Accounts, present only while False: the list of endpoints can be read.",
   BudgetExceeded: "Accounts: the budget of `spec.budget` is exceeded.",
+  SharesValid:
+    "ClusterAccounts with `spec.shares`: each share selects a namespace, none overlaps, and their limits fit into the account's. False is a warning: the shares apply.",
   Contested:
     "Accounts: a second installation of Mooring serves the account, and sends nothing for it. Removed 10 minutes after it ends.",
   Exported: "BillReport: the bills are written to the destination in the spec.",

@@ -15,6 +15,8 @@ export const REASONS = {
       "A request waits for the account's rate limit, or because the service asked to wait. Continues without help.",
     ConcurrencyLimited:
       "The account has as many tasks in progress as `maxConcurrentTasks` allows, or 256 requests under way. Continues without help.",
+    ShareLimited:
+      "A limit of the namespace's share of a ClusterAccount is reached. The message has the limit, what is used, and how many jobs go first. Continues without help.",
     Retrying: "A request failed for a reason that may be temporary. It is retried with backoff.",
     ListUnreadable:
       "The service returns a list of endpoints that is too large, has no end or cannot be read. It is retried with backoff.",
@@ -121,6 +123,12 @@ export const REASONS = {
     AccountMismatch: "The account has another base URL than the one that this object is bound to.",
     NamespaceNotAllowed:
       "The ClusterAccount does not allow this namespace, or does not let its BillReports see the bills.",
+    ShareNotFound: "The ClusterAccount has shares, and none selects the namespace.",
+    NotAllowedByShare:
+      "The spec asks for what the namespace's share of a ClusterAccount never allows. The message has the field, the value and what is allowed.",
+    SharesValid: "Each share selects a namespace, and none is selected twice. Their limits fit into the account's.",
+    SharesInvalid:
+      "A share selects no namespace, overlaps with another one, or the limits add up to more than the account's. The message has the numbers.",
     Unauthorized: "The service refuses the key: 401, or a 403 that the account's probe meets too.",
     Unreachable: "The service, or the artifact store, does not respond.",
     AddressNotAllowed:

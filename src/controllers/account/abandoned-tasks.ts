@@ -4,9 +4,9 @@ import { type Clock, rfc3339 } from "../../base/clock.ts";
 import { isSameService } from "../../base/service-address.ts";
 import type { NamespacedObject } from "../../kube/types.ts";
 import { OPERATION_NAMES } from "../../provider/operations.ts";
-import type { Work } from "../../submission/account-line.ts";
 import type { SpendingAdmission } from "../../submission/admission.ts";
 import type { TaskEnd } from "../../submission/attribution.ts";
+import type { Work } from "../../submission/work.ts";
 import { type AccountHandle, type AccountKey, type AccountRegistry, accountKey } from "./registry.ts";
 
 /**

@@ -9,6 +9,7 @@ import { announceStall } from "../report.ts";
 import { announceKey, createOrphanEvents, warnOfBudget, warnOfList } from "./events.ts";
 import { type AccountWiring, createAccountMemory, type Memory } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
+import { readSharing, shareFaultsOf } from "./read-sharing.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
 import { SECRET_POLL_MS, secretPollMs } from "./secret-poll.ts";
 import { type AccountCounts, type AccountOutcome, accountStatus } from "./status.ts";
@@ -119,6 +120,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       spend: memory?.handle.money.spend(),
       prices: shared.estimates.prices(key),
       unpaid: shared.admission.balance(key),
+      shareFaults: shareFaultsOf(object, wiring.namespaces.known()),
       budget: memory?.handle.budget(),
       now: clock.now(),
     });
@@ -149,6 +151,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       const remembered = await memories.remember(key, object, apiKey);
       memory = remembered.memory;
       const { facts } = memory;
+      await readSharing({ shared, wiring }, key, object, signal);
       const entry = accounts.get(key);
       const agoMs = facts.probe === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - facts.probe.at;
       const due = facts.probe === undefined || agoMs >= facts.probe.result.againMs;
@@ -167,6 +170,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
         limits: handle.endpoints.limits(),
         doubted,
         ...(facts.spending === undefined ? {} : { spending: facts.spending }),
+        ...(facts.shares === undefined ? {} : { shares: facts.shares }),
       });
       const outcome: AccountOutcome = { kind: "Probed", probe: last };
       return { outcome, memory };

@@ -2,9 +2,11 @@ import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Resource } from "../../kube/resource.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Indexer, Store } from "../../runtime/store.ts";
-import type { Work } from "../../submission/account-line.ts";
 import type { EndedTask } from "../../submission/reservations.ts";
-import { type EndedSince, endedTaskOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";
+import type { SentRequest, Work } from "../../submission/work.ts";
+import { usageShown } from "../billing/object-cost.ts";
+import type { Usage } from "../billing/usage.ts";
+import { type EndedSince, endedTaskOf, hasReleasedSlot, IN_FLIGHT, sentLately } from "../jobs/tasks.ts";
 import { type Job, workOf } from "../jobs/types.ts";
 import { type AccountUser, accountsOf, accountToUse, boundKey } from "./binding.ts";
 import type { AccountKey, AccountRegistry } from "./registry.ts";
@@ -28,7 +30,11 @@ export type Dependants = {
    * Jobs whose status shows a recorded request without an outcome, a request on its way, or a task that runs. A job that gave its slot back
    * does not count.
    */
-  inFlight(key: AccountKey): Work[];
+  inFlight(key: AccountKey): (Work & { isUnderWay?: boolean })[];
+  /** Requests of jobs that may have been sent in the last minute. `now`: ms since the epoch. */
+  sent(key: AccountKey, now: number): SentRequest[];
+  /** What the jobs that show a request used, on the day of their last request. `dayOf`: the day of a time, ms since the epoch. */
+  usage(key: AccountKey, dayOf: (time: number) => string): Usage[];
   /** Tasks and requests of jobs that have ended and whose charge may not show yet. */
   ended(key: AccountKey, since: EndedSince): EndedTask[];
   /**
@@ -60,6 +66,13 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
       : status?.phase === "Pending" && status.submission?.state === "Intended";
   const needsAccount = (job: Job, key: AccountKey) =>
     job.status?.phase !== "Succeeded" && job.status?.phase !== "Failed" && belongs(job, key);
+  const jobsOf = (key: AccountKey) =>
+    kinds.jobs.flatMap(({ resource: { kind }, store }) =>
+      store
+        .byIndex("account", key)
+        .filter((job) => belongs(job, key))
+        .map((job) => [kind, job] as const),
+    );
   const endpointsOf = (key: AccountKey) =>
     kinds.endpoints.store.byIndex("account", key).filter((endpoint) => belongs(endpoint, key));
 
@@ -74,8 +87,10 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
           .byIndex("account", key)
           .filter(isInFlight)
           .filter((job) => belongs(job, key))
-          .map((job) => workOf(job)),
+          .map((job) => ({ ...workOf(job), isUnderWay: job.status?.submission?.state === "Intended" })),
       ),
+    sent: (key, now) => jobsOf(key).flatMap(([, job]) => sentLately(job, now)),
+    usage: (key, dayOf) => jobsOf(key).flatMap(([kind, job]) => usageShown(kind, job, { account: key, dayOf })),
     ended: (key, since) =>
       kinds.jobs.flatMap(({ store }) =>
         store

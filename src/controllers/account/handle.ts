@@ -1,6 +1,7 @@
 import type { LookupFunction } from "node:net";
 import type { Logger } from "pino";
 import type { AccountSpec, ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
+import type { AccountShare } from "../../api/v1alpha1/account-shares.ts";
 import type { AddressGuard } from "../../base/address-guard.ts";
 import type { Clock } from "../../base/clock.ts";
 import { parseYuan } from "../../base/money.ts";
@@ -21,16 +22,19 @@ import {
   maxReadingAgeMs,
   withoutAmounts,
 } from "./budget.ts";
-import type { AccountHandle, AccountKey, ReportableKeys } from "./registry.ts";
+import type { ReportableKeys } from "./namespaces.ts";
+import type { AccountHandle, AccountKey } from "./registry.ts";
 import { sessionSettings } from "./session-settings.ts";
+import type { Sharing } from "./sharing.ts";
 import { countVanished } from "./vanished.ts";
 
-/** Read before each use: a change of the key, of `spec.billing`, `spec.budget` or `spec.spending` does not replace the handle. */
+/** Read before each use: a change of the key, of `spec.billing`, `spec.budget`, `spec.shares` or `spec.spending` does not replace the handle. */
 export type LiveSettings = {
   readonly apiKey: string;
   readonly keyVersion: string;
   readonly billing: BillingSettings;
   readonly budget: BudgetSpec | undefined;
+  readonly shares: readonly AccountShare[] | undefined;
   /** Whether statuses and messages show amounts and API keys (ClusterAccount.spec.spending). */
   readonly showsSpending: boolean;
 };
@@ -45,6 +49,7 @@ export type AccountUsage = {
   refusal(namespace: string): Promise<string | undefined>;
   /** The API keys whose bills BillReports of a namespace cover. */
   reportableKeys(namespace: string): Promise<ReportableKeys>;
+  sharing: Sharing;
   endpointsWanted(): boolean;
   /** Whether an endpoint has fields that only a complete read shows. */
   detailsWanted(): boolean;
@@ -147,6 +152,8 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     maxSpeechCharacters: spec.speech.maxCharacters,
     refusal: usage.refusal,
     reportableKeys: usage.reportableKeys,
+    sharing: usage.sharing,
+    secretNamespace: "namespace" in spec.apiKeySecretRef ? spec.apiKeySecretRef.namespace : undefined,
     budget,
     allowance() {
       const { spec: held, state } = budget() ?? {};
@@ -155,6 +162,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
         budget: held?.action === "HoldNew" ? state : undefined,
         reserve: held?.reservePerTask === undefined ? undefined : parseYuan(held.reservePerTask),
         settleMs: live.billing.settleMs,
+        division: usage.sharing.division(),
       };
     },
     reuse: spec.reuse === "SameRequest",

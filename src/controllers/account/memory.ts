@@ -2,6 +2,8 @@ import type { LookupFunction } from "node:net";
 import { type Account, type ClusterAccount, isClusterAccount, showsSpending } from "../../api/v1alpha1/account.ts";
 import type { AccountRef } from "../../api/v1alpha1/meta.ts";
 import type { AddressGuard } from "../../base/address-guard.ts";
+import { parseYuan } from "../../base/money.ts";
+import { isSameJSON } from "../../base/same-json.ts";
 import { serviceAddress } from "../../base/service-address.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { CallEvent } from "../../provider/call-options.ts";
@@ -11,15 +13,17 @@ import { isCleanupOperation } from "../../provider/operations.ts";
 import type { ResponseMemory } from "../../provider/response-memory.ts";
 import type { ConnectionSettings } from "../../provider/session.ts";
 import type { Result } from "../../runtime/controller.ts";
+import { operationMeter } from "../billing/meters.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import type { Dependants } from "./dependants.ts";
 import { type AccountObservers, type AccountUsage, createAccountHandle, type LiveSettings } from "./handle.ts";
 import { keyVersionOf } from "./key-version.ts";
-import { namespaceRefusal, reportableKeys } from "./namespaces.ts";
+import { type Namespaces, namespaceRefusal, reportableKeys } from "./namespaces.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
 import type { Servers } from "./servers.ts";
 import { billingSettings } from "./session-settings.ts";
+import { createSharing } from "./sharing.ts";
 
 export type AccountWiring = {
   accountKind: AccountRef["kind"];
@@ -34,7 +38,7 @@ export type AccountWiring = {
   servers: Servers;
   /** Opens the connections to the service. Default: sockets. */
   open?: ConnectionSettings["open"];
-  namespaceLabels: (namespace: string) => Promise<Record<string, string>>;
+  namespaces: Namespaces;
   dependants: Omit<Dependants, "inFlight" | "ended">;
   /** Orphaned endpoints among the endpoints of the account. */
   orphansAmong: (records: readonly EndpointRecord[]) => EndpointRecord[];
@@ -101,6 +105,7 @@ export function createAccountMemory(
     accounts.remove(key);
     shared.estimates.forget(key);
     shared.usage.forget(key);
+    shared.shareCosts.forget(key);
     await memory?.handle.close();
   }
 
@@ -140,9 +145,9 @@ export function createAccountMemory(
 
   async function remember(key: AccountKey, object: Account | ClusterAccount, apiKey: string) {
     const { spec } = object;
-    const spending = "spending" in spec ? spec.spending : undefined;
+    const { spending, shares } = sharedFieldsOf(spec);
     const { budget: _budget, billing: _billing, apiKeySecretRef: _ref, ...others } = spec;
-    const { spending: _spending, ...relevant }: typeof others & { spending?: typeof spending } = others;
+    const { spending: _spending, shares: _shares, ...relevant }: typeof others & SharedFields = others;
     const settings = JSON.stringify({ ...relevant, baseURL: serviceAddress(spec.baseURL) });
     const keyVersion = keyVersionOf(apiKey, spec, `${shared.clusterUID}/${key}`);
     const known = memories.get(key);
@@ -154,6 +159,7 @@ export function createAccountMemory(
       known.facts.billing = billingSettings(spec.billing);
       known.facts.budget = spec.budget;
       known.facts.spending = spending;
+      if (!isSameJSON(known.facts.shares, shares)) known.facts.shares = shares;
       known.facts.showsSpending = showsSpending(spec);
       return { memory: known, changed };
     }
@@ -163,6 +169,7 @@ export function createAccountMemory(
       billing: billingSettings(spec.billing),
       budget: spec.budget,
       spending,
+      shares,
       showsSpending: showsSpending(spec),
       probe: undefined,
     };
@@ -198,6 +205,13 @@ type SessionParts = {
   wiring: SessionWiring;
 };
 
+/** Fields of a ClusterAccount whose change does not replace its handle. */
+type SharedFields = Partial<Pick<ClusterAccount["spec"], "spending" | "shares">>;
+
+function sharedFieldsOf(spec: Account["spec"] | ClusterAccount["spec"]): SharedFields {
+  return "allowedNamespaces" in spec || "spending" in spec || "shares" in spec ? spec : {};
+}
+
 /** What the cluster says about the use of an account, as it is at each call. */
 function usageOf(
   { shared, store, wiring }: SessionParts,
@@ -218,12 +232,25 @@ function usageOf(
     refusal: async (namespace) => {
       const selector = "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined;
       if (selector === undefined) return undefined;
-      return namespaceRefusal(object.metadata.name, selector, namespace, await wiring.namespaceLabels(namespace));
+      return namespaceRefusal(object.metadata.name, selector, namespace, await wiring.namespaces.labels(namespace));
     },
     reportableKeys: async (namespace) =>
       isClusterAccount(object)
-        ? reportableKeys(facts.spending, await wiring.namespaceLabels(namespace))
+        ? reportableKeys(facts.spending, await wiring.namespaces.labels(namespace))
         : { kind: "All" },
+    sharing: createSharing({
+      account: key.replace("/", " "),
+      shares: () => facts.shares,
+      allowed: "allowedNamespaces" in spec ? spec.allowedNamespaces : undefined,
+      namespaces: wiring.namespaces,
+      spent: (namespaces) => shared.shareCosts.spent(key, namespaces),
+      costOf(operation, quantity) {
+        const { reservePerTask } = facts.budget ?? {};
+        const cost =
+          quantity === undefined ? undefined : shared.estimates.priceOf(key, operationMeter(operation), quantity);
+        return cost ?? (reservePerTask === undefined ? undefined : parseYuan(reservePerTask));
+      },
+    }),
     // An account that showed endpoints once is observed further: orphans remain when the last object is deleted.
     endpointsWanted: () =>
       isReady() &&

@@ -5,7 +5,12 @@ import { ownValue } from "../../base/own-value.ts";
 import { findObject, type KubeClient } from "../../kube/client.ts";
 import { namespaceResource } from "../../kube/resource.ts";
 import type { KubeObject } from "../../kube/types.ts";
-import type { ReportableKeys } from "./registry.ts";
+
+/** `Keys`: of these identifiers; without one, none. `OwnShare`: no bill, only what the namespace itself costs. */
+export type ReportableKeys = { kind: "All" } | { kind: "Keys"; keyIDs: readonly string[] } | { kind: "OwnShare" };
+
+/** The labels of every namespace of the cluster. */
+export type NamespaceLabels = ReadonlyMap<string, Record<string, string>>;
 
 /** metav1.LabelSelector. */
 export type LabelSelector = NonNullable<ClusterAccountSpec["allowedNamespaces"]>;
@@ -79,25 +84,69 @@ export function reportableKeys(
   return keyIDs.length === 0 && entries.length > bills.length ? { kind: "OwnShare" } : { kind: "Keys", keyIDs };
 }
 
-/** Reads a namespace's labels by `get`, at most once in 30 s each: there is no watch of namespaces to keep up. */
-export function createNamespaceLabels(
-  kube: KubeClient,
-  clock: Clock,
-): (namespace: string) => Promise<Record<string, string>> {
-  const known = new Map<string, { at: number; labels: Promise<Record<string, string>> }>();
-  return (namespace) => {
-    const cached = known.get(namespace);
-    if (cached !== undefined && clock.monotonic() - cached.at < LABELS_MS) return cached.labels;
-    const labels = readLabels(kube, namespace);
-    known.set(namespace, { at: clock.monotonic(), labels });
-    labels.catch(() => known.delete(namespace));
+/** The labels of the cluster's namespaces. They are read when somebody asks: there is no watch to keep up. */
+export type Namespaces = {
+  /** Of one namespace, by `get`, at most once in 30 s each. A namespace that does not exist has none. */
+  labels(namespace: string): Promise<Record<string, string>>;
+  /** Of all, by one list in 30 s. With `including`, a list that does not have this namespace is read again. */
+  all(including?: string): Promise<NamespaceLabels>;
+  /** What the last list showed. */
+  known(): NamespaceLabels;
+};
+
+export function createNamespaces(kube: Pick<KubeClient, "get" | "list">, clock: Clock): Namespaces {
+  const single = new Map<string, { at: number; labels: Promise<Record<string, string>> }>();
+  let known: NamespaceLabels = new Map();
+  let reading: { at: number; labels: Promise<NamespaceLabels> } | undefined;
+
+  function list(maxAgeMs: number): Promise<NamespaceLabels> {
+    if (reading !== undefined && clock.monotonic() - reading.at < maxAgeMs) return reading.labels;
+    const labels = listLabels(kube).then((found) => {
+      known = found;
+      return found;
+    });
+    reading = { at: clock.monotonic(), labels };
+    labels.catch(() => {
+      reading = undefined;
+    });
     return labels;
+  }
+
+  return {
+    labels(namespace) {
+      const cached = single.get(namespace);
+      if (cached !== undefined && clock.monotonic() - cached.at < LABELS_MS) return cached.labels;
+      const labels = readLabels(kube, namespace);
+      single.set(namespace, { at: clock.monotonic(), labels });
+      labels.catch(() => single.delete(namespace));
+      return labels;
+    },
+    async all(including) {
+      const found = await list(LABELS_MS);
+      return including === undefined || found.has(including) ? found : list(NEW_MS);
+    },
+    known: () => known,
   };
 }
 
 const LABELS_MS = 30_000;
+/** A namespace that is missing in a list may be new. */
+const NEW_MS = 1_000;
+const PAGE = 500;
 
-async function readLabels(kube: KubeClient, name: string): Promise<Record<string, string>> {
+async function readLabels(kube: Pick<KubeClient, "get">, name: string): Promise<Record<string, string>> {
   const namespace = await findObject<KubeObject>(kube, namespaceResource, { name });
   return namespace?.metadata.labels ?? {};
+}
+
+async function listLabels(kube: Pick<KubeClient, "list">): Promise<NamespaceLabels> {
+  const labels = new Map<string, Record<string, string>>();
+  let next: string | undefined;
+  do {
+    const query = { limit: PAGE, ...(next === undefined ? {} : { continue: next }) };
+    const page = await kube.list<KubeObject>(namespaceResource, {}, { query });
+    for (const { metadata } of page.items) labels.set(metadata.name, metadata.labels ?? {});
+    next = page.metadata.continue || undefined;
+  } while (next !== undefined);
+  return labels;
 }

@@ -1,4 +1,5 @@
 import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
+import type { AccountShare } from "../../api/v1alpha1/account-shares.ts";
 import { COMMANDS } from "../../api/v1alpha1/commands.ts";
 import type { AccountRef, AccountRefOrBinding, BoundAccount } from "../../api/v1alpha1/meta.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
@@ -10,6 +11,8 @@ import type { Operation } from "../../provider/operations.ts";
 import type { AccountSession } from "../../provider/types.ts";
 import type { Allowance, BudgetState } from "../../submission/allowance.ts";
 import type { BudgetSpec } from "./budget.ts";
+import type { ReportableKeys } from "./namespaces.ts";
+import type { Sharing } from "./sharing.ts";
 import type { MissingEndpoint } from "./vanished.ts";
 
 /** `Account/NAMESPACE/NAME` or `ClusterAccount/NAME`. */
@@ -52,10 +55,11 @@ export type AccountHandle = AccountSession & {
   refusal(namespace: string): Promise<string | undefined>;
   /** The API keys whose bills BillReports of a namespace cover. The key of an Account is in the namespace: all. */
   reportableKeys(namespace: string): Promise<ReportableKeys>;
+  /** What of the account each namespace may use (ClusterAccount.spec.shares). */
+  readonly sharing: Sharing;
+  /** Of a ClusterAccount: the namespace of its Secret. */
+  readonly secretNamespace?: string | undefined;
 };
-
-/** `Keys`: of these identifiers; without one, none. `OwnShare`: no bill, only what the namespace itself costs. */
-export type ReportableKeys = { kind: "All" } | { kind: "Keys"; keyIDs: readonly string[] } | { kind: "OwnShare" };
 
 export type Resolved =
   | { kind: "Usable"; account: AccountHandle; ref: AccountRef }
@@ -85,7 +89,7 @@ export type AccountRegistry = {
   get(key: AccountKey): AccountEntry | undefined;
   remove(key: AccountKey): AccountEntry | undefined;
   entries(): Iterable<[AccountKey, AccountEntry]>;
-  /** Called when an account becomes usable, is held, is replaced, or has other limits or another `spending`. */
+  /** Called when an account becomes usable, is held, is replaced, or has other limits, other `shares` or another `spending`. */
   onChange(listener: (key: AccountKey) => void): void;
 };
 
@@ -101,6 +105,7 @@ export type AccountEntry = {
   doubted?: boolean;
   /** Who sees the account's bills. */
   spending?: ClusterAccountSpec["spending"];
+  shares?: readonly AccountShare[];
 };
 
 export function accountKey(kind: AccountRef["kind"], name: string, namespace: string | undefined): AccountKey {
@@ -137,7 +142,8 @@ export function createAccountRegistry(
       previous.handle === entry.handle &&
       sameState(previous.state, entry.state) &&
       isSameJSON(previous.limits, entry.limits) &&
-      isSameJSON(previous.spending, entry.spending);
+      isSameJSON(previous.spending, entry.spending) &&
+      isSameJSON(previous.shares, entry.shares);
     if (!same && !isFirst) for (const listener of listeners) listener(key);
   }
 

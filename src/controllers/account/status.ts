@@ -46,6 +46,8 @@ export type AccountFacts = {
   prices?: Prices | undefined;
   /** Why paid work waits for the balance; default: it does not. */
   unpaid?: string | undefined;
+  /** What is wrong with the shares. Default: the account has none. */
+  shareFaults?: readonly string[] | undefined;
   /** undefined: there is none, or the account was not used yet. */
   budget: ReturnType<AccountHandle["budget"]>;
   now: number;
@@ -65,12 +67,14 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
     ...inUse,
     ...budgetUpdates(budget),
     ...listUpdates(facts.listFailure),
+    ...shareUpdates(facts.shareFaults),
   ].map((update) => ({ ...update, observedGeneration: generation }));
   // A budget that the spec no longer has is not exceeded.
   const kept = (base.conditions ?? []).filter(
     ({ type, lastTransitionTime }) =>
       (object.spec.budget !== undefined || type !== "BudgetExceeded") &&
       (facts.listFailure !== undefined || type !== "EndpointsListed") &&
+      (facts.shareFaults !== undefined || type !== "SharesValid") &&
       (type !== "Contested" || now - Date.parse(lastTransitionTime) < CONTESTED_MS),
   );
   const stalled = updates.some(({ type }) => type === "Stalled");
@@ -122,6 +126,13 @@ function listUpdates(failure: string | undefined): ConditionUpdate[] {
   if (failure === undefined) return [];
   const message = `${failure}: endpoints of this account are not observed; the list is retried with backoff`;
   return [{ type: "EndpointsListed", status: "False", reason: "ListUnreadable", message }];
+}
+
+function shareUpdates(faults: readonly string[] | undefined): ConditionUpdate[] {
+  if (faults === undefined) return [];
+  const type = "SharesValid";
+  if (faults.length > 0) return [{ type, status: "False", reason: "SharesInvalid", message: faults.join("; ") }];
+  return [{ type, status: "True", reason: "SharesValid", message: "Each share selects namespaces of its own" }];
 }
 
 function updatesOf(outcome: AccountOutcome, unpaid: string | undefined): ConditionUpdate[] {

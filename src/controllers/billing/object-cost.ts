@@ -10,7 +10,7 @@ import { type Job, type JobStatus, paidOperation } from "../jobs/types.ts";
 import type { CostEstimate } from "./estimates.ts";
 import { type Meter, operationMeter, productMeter } from "./meters.ts";
 import type { UsageRecorder } from "./recorder.ts";
-import { createdOf } from "./usage.ts";
+import { createdOf, type Usage } from "./usage.ts";
 
 /** How long a status shows an estimate, while nothing else in it changes, before a newer one is written. */
 export const SHOW_MS = 24 * 3_600_000;
@@ -98,16 +98,18 @@ export function isCostOutdated(status: GpuEndpointStatus | undefined, now: numbe
  * @param kind of the object
  */
 export function recordUsage(
-  { usage }: { usage: Pick<UsageRecorder, "accepted"> },
+  { usage }: { usage: Pick<UsageRecorder, "accepted" | "unknown"> },
   kind: string,
   { before, after }: { before: Job; after: Job },
 ): void {
   const { submission, consumption, account } = after.status ?? {};
   const known = before.status?.submission;
-  const isNew = known?.id !== submission?.id || known?.state !== "Accepted";
-  if (submission?.state !== "Accepted" || !isNew || consumption === undefined || account === undefined) return;
+  const isNew = known?.id !== submission?.id || known?.state !== submission?.state;
+  if (submission === undefined || !isNew || consumption === undefined || account === undefined) return;
+  if (submission.state !== "Accepted" && submission.state !== "Unknown") return;
   const { namespace, name } = after.metadata;
-  usage.accepted({
+  const record = submission.state === "Accepted" ? usage.accepted : usage.unknown;
+  record({
     account: accountKey(account.kind, account.name, namespace),
     namespace,
     object: `${kind}/${name}`,
@@ -115,6 +117,33 @@ export function recordUsage(
     operation: paidOperation(after),
     quantity: consumption.quantity,
   });
+}
+
+/**
+ * What all attempts of a job used that were accepted, or may have been, on the day of the last one. Empty: none was.
+ * @param kind of the object
+ */
+export function usageShown(
+  kind: string,
+  job: Job,
+  { account, dayOf }: { account: AccountKey; dayOf: (time: number) => string },
+): Usage[] {
+  const { consumption, attempts = 0, submitTime, submission } = job.status ?? {};
+  const time = Date.parse(submitTime ?? submission?.time ?? "");
+  if (consumption === undefined || attempts === 0 || Number.isNaN(time)) return [];
+  const { namespace, name } = job.metadata;
+  return [
+    {
+      account,
+      namespace,
+      object: `${kind}/${name}`,
+      created: createdOf(job.metadata),
+      meter: operationMeter(paidOperation(job)),
+      day: dayOf(time),
+      quantity: consumption.quantity * attempts,
+      requests: attempts,
+    },
+  ];
 }
 
 /**

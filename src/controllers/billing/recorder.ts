@@ -1,13 +1,12 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
-import { timeZone } from "../../provider/money/time-zone.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { Store } from "../../runtime/store.ts";
 import type { AccountKey } from "../account/registry.ts";
+import { billDay } from "./bill-day.ts";
 import type { UsageLedger } from "./ledger.ts";
 import { type Meter, operationMeter, productMeter } from "./meters.ts";
-import { dayName } from "./split.ts";
 import { createdOf, type Usage } from "./usage.ts";
 
 /** The object that uses something. */
@@ -32,12 +31,16 @@ export type UsageRecorder = {
   listed(account: AccountKey, records: readonly EndpointRecord[]): void;
   /** The service accepted a paid request. Call it once per accepted request. */
   accepted(job: AcceptedJob): void;
+  /** The service may have accepted it, and nobody knows: it counts for the share of its namespace, and not for the split of bills. */
+  unknown(job: AcceptedJob): void;
   /** The account is gone: its workers are not counted any more. */
   forget(account: AccountKey): void;
 };
 
 export type UsageRecorderOptions = {
   ledger: Pick<UsageLedger, "add">;
+  /** Counts what the shares of an account cost. */
+  shareCosts: { add(usage: Usage): void };
   /** The object that is bound to an endpoint. */
   ownerOf(account: AccountKey, endpointID: string): Owner;
   /** `billing.timeZone` of an account. */
@@ -51,9 +54,23 @@ type List = { at: number; running: ReadonlyMap<string, RunningCards> };
 
 const LONGEST_MS = 3_600_000;
 
-export function createUsageRecorder({ ledger, ownerOf, timeZoneOf, clock }: UsageRecorderOptions): UsageRecorder {
+export function createUsageRecorder({
+  ledger,
+  shareCosts,
+  ownerOf,
+  timeZoneOf,
+  clock,
+}: UsageRecorderOptions): UsageRecorder {
   const lists = new Map<AccountKey, List>();
   const today = (account: AccountKey) => billDay(timeZoneOf(account), clock.now());
+
+  const usageOf = ({ operation, ...job }: AcceptedJob): Usage => {
+    return { ...job, meter: operationMeter(operation), day: today(job.account), requests: 1 };
+  };
+  const add = (usage: Usage) => {
+    ledger.add(usage);
+    shareCosts.add(usage);
+  };
 
   return {
     listed(account, records) {
@@ -64,13 +81,11 @@ export function createUsageRecorder({ ledger, ownerOf, timeZoneOf, clock }: Usag
       const seconds = Math.min(now - previous.at, LONGEST_MS) / 1000;
       const day = today(account);
       for (const [id, { meter, cards }] of previous.running) {
-        ledger.add({ account, ...ownerOf(account, id), meter, day, quantity: cards * seconds, requests: 0 });
+        add({ account, ...ownerOf(account, id), meter, day, quantity: cards * seconds, requests: 0 });
       }
     },
-    accepted({ account, namespace, object, created, operation, quantity }) {
-      const meter = operationMeter(operation);
-      ledger.add({ account, namespace, object, created, meter, day: today(account), quantity, requests: 1 });
-    },
+    accepted: (job) => add(usageOf(job)),
+    unknown: (job) => shareCosts.add(usageOf(job)),
     forget: (account) => void lists.delete(account),
   };
 }
@@ -85,16 +100,6 @@ function runningWorkers(records: readonly EndpointRecord[]): Map<string, Running
         { meter: productMeter(productID), cards: workers.length * Math.max(1, scaling.gpus ?? 1) },
       ]),
   );
-}
-
-/** The day of a time (ms since the epoch) by the clock of the bills. An unknown time zone counts as UTC. */
-export function billDay(zoneName: string, timeMs: number): string {
-  const time = Math.floor(timeMs / 1000);
-  try {
-    return dayName(timeZone(zoneName).dayOf(time));
-  } catch {
-    return dayName(timeZone("UTC").dayOf(time));
-  }
 }
 
 /**

@@ -14,6 +14,7 @@ import type { OpenCreate } from "./memory.ts";
 import { completed, isResuming, isSettled, isSettling } from "./observe.ts";
 import { notAppliedOf } from "./plan.ts";
 import { unconfirmedCreates, withCreate } from "./recreation.ts";
+import { capacityOf } from "./share-gate.ts";
 import { type Decision, LOOK_AGAIN_MS, recordOf, type Step, type Written } from "./step.ts";
 
 /** After a refusal that only you can end. */
@@ -88,26 +89,36 @@ async function create(input: ApplyInput): Promise<Outcome> {
   left.written.unconfirmedCreates = before;
   const keyVersion = account.keyVersion();
   const raises = desired.workers.max > 0;
-  const endpointID = await spending(input, raises && "createEndpoint", () => createEndpoint(input, desired));
+  const request = { operation: raises && ("createEndpoint" as const), sent: desired };
+  const endpointID = await spending(input, request, () => createEndpoint(input, desired));
   const unconfirmed = withCreate(before, { endpointID, keyVersion, time: rfc3339(now) });
   Object.assign(left.written, { endpointID, unconfirmedCreates: unconfirmed });
   shared.recorder.normal(endpoint, "Created", "Create", `Created endpoint ${endpointID} as ${desired.appName}`);
   return (await afterWrite(input, endpointID, now)).outcome;
 }
 
-/** Reserves budget for a request that gives the endpoint workers, unless it surely has no effect. `operation` false: it does not. */
+/** `operation` false: the request gives the endpoint no workers. */
+type PaidChange = { operation: "createEndpoint" | "updateEndpoint" | false; sent: DesiredEndpoint };
+
+/** Reserves budget, and workers of the share, for a request that gives the endpoint workers, unless it surely has no effect. */
 async function spending<T>(
-  { shared, account }: ApplyInput,
-  operation: "createEndpoint" | "updateEndpoint" | false,
+  { shared, account, memories, endpoint }: ApplyInput,
+  { operation, sent: { workers } }: PaidChange,
   send: () => Promise<T>,
 ): Promise<T> {
   const cancel = operation ? shared.admission.spend(account.key, operation) : undefined;
+  const memory = memories.of(endpoint);
+  const before = memory.granted;
+  if (operation) memory.granted = capacityOf(workers.max, workers.gpus);
   try {
     const sent = await send();
     if (operation) shared.admission.paid(account.key);
     return sent;
   } catch (error) {
-    if (!(error instanceof ServiceError && error.delivery === "Unknown")) cancel?.();
+    if (!(error instanceof ServiceError && error.delivery === "Unknown")) {
+      cancel?.();
+      memory.granted = before;
+    }
     throw error;
   }
 }
@@ -128,8 +139,8 @@ async function update(input: ApplyInput, plan: PlanOf<"Update">): Promise<Outcom
   const now = input.shared.clock.now();
   const fields = remediableFields(plan.differences);
   try {
-    const operation = plan.raises && "updateEndpoint";
-    await spending(input, operation, () => updateEndpoint(input, endpointID, plan.sent));
+    const request = { operation: plan.raises && ("updateEndpoint" as const), sent: plan.sent };
+    await spending(input, request, () => updateEndpoint(input, endpointID, plan.sent));
   } catch (error) {
     if (error instanceof ServiceError && mayHaveTakenEffect(error)) noteUpdate(attempts, fields, false, now);
     throw error;
@@ -188,7 +199,8 @@ function confirm(input: ApplyInput, { record, differences }: Pick<Outcome, "reco
   return true;
 }
 
-function recordApplied({ endpoint, account, desired, decision, left }: ApplyInput): void {
+function recordApplied({ endpoint, account, desired, decision, left, memories }: ApplyInput): void {
+  memories.of(endpoint).granted = undefined;
   decision.attempts.applied = true;
   left.written.appliedGeneration = endpoint.metadata.generation;
   const references = referencesHash(endpoint, desired.env, account);

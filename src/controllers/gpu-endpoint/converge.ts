@@ -18,6 +18,7 @@ import { createdBy } from "./memory.ts";
 import { isApplied, isResuming, observeBinding } from "./observe.ts";
 import { isOurCreate, MAX_ROUNDS, planEndpoint } from "./plan.ts";
 import { isSeenByNoKey, unconfirmedCreates } from "./recreation.ts";
+import { readShare, type ShareGate } from "./share-gate.ts";
 import { type Decision, LOOK_AGAIN_MS, recordOf, type Step, type Written } from "./step.ts";
 
 const WRITES = { createEndpoint: true, updateEndpoint: true };
@@ -43,10 +44,11 @@ async function attempt(step: Step, made: Made): Promise<Outcome> {
   const claimed = await claimCandidate(step, binding);
   if (claimed.kind !== "Granted") return unclaimed(claimed);
 
-  made.decision = decide(step, desired, binding);
+  const share = await readShare(step);
+  made.decision = decide(step, { desired, share }, binding);
   // An update sends every parameter, so it is made from a fresh read: the list may be a minute old.
   const outdated = made.decision.plan.action === "Update" && binding.kind === "Bound" && !binding.fresh;
-  if (outdated) made.decision = decide(step, desired, await observe(step, desired, true));
+  if (outdated) made.decision = decide(step, { desired, share }, await observe(step, desired, true));
   const { decision } = made;
   return refusedBefore(step, decision) ?? (await apply({ ...step, desired, decision }));
 }
@@ -92,7 +94,9 @@ export function unclaimed(claimed: Exclude<Claimed, { kind: "Granted" }>): Outco
   return { ...emptyOutcome(verdict), alreadyBound: true };
 }
 
-function decide(step: Step, desired: DesiredEndpoint, binding: Binding): Decision {
+type Wanted = { desired: DesiredEndpoint; share: ShareGate };
+
+function decide(step: Step, { desired, share }: Wanted, binding: Binding): Decision {
   const { shared, endpoint, account, requested } = step;
   const { endpointID, memberID } = endpoint.status ?? {};
   const now = shared.clock.now();
@@ -114,7 +118,8 @@ function decide(step: Step, desired: DesiredEndpoint, binding: Binding): Decisio
     vanished: () => account.vanished({ endpointID, memberID }),
     seenByNoKey: binding.kind === "Bound" && isSeenByNoKey(binding.endpointID, account.keyVersion(), step),
     creates: unconfirmedCreates(step),
-    budget: shared.admission.exhausted(account.key),
+    budget: share.refusal() ?? shared.admission.exhausted(account.key, endpoint.metadata.namespace),
+    share,
     heldByRestore: shared.heldByRestore(endpoint),
     requestCommand: COMMANDS.reconcile(targetOf(endpoint, "GpuEndpoint")),
     requested,

@@ -2,7 +2,8 @@ import type { DriftField, GpuEndpointSpec } from "../../api/v1alpha1/gpu-endpoin
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
-import type { SpendingRefusal } from "../../submission/account-line.ts";
+import type { Forbidden } from "../account/share-rules.ts";
+import type { Cause } from "../verdict.ts";
 import type { FieldHistory } from "./attempts.ts";
 import type { DesiredEndpoint, Difference } from "./fields.ts";
 import type { UnconfirmedCreate } from "./recreation.ts";
@@ -63,8 +64,10 @@ export type Facts = {
   seenByNoKey: boolean;
   /** Creates of this object that no read has confirmed. */
   creates: readonly UnconfirmedCreate[];
-  /** Why the budget of the account delays an update that gives the endpoint workers. */
-  budget?: SpendingRefusal | undefined;
+  /** Why the budget of the account, or the share of the namespace, delays a request that gives the endpoint workers. */
+  budget?: Cause | undefined;
+  /** What the share of the namespace never allows. Default: nothing. */
+  share?: { forbidden: readonly Forbidden[]; forbiddenRegion(regionID: string): readonly Forbidden[] } | undefined;
   /** Why nothing is created: etcd was restored, and the object is older. */
   heldByRestore: string | undefined;
   /** The command that requests a reconcile of the object. */
@@ -95,6 +98,6 @@ export type Plan =
   /** Earlier creates are unconfirmed: the next one is sent after `againMs`. */
   | { action: "DelayCreate"; message: string; againMs: number }
   /** The budget holds back a create, or an update that gives the endpoint workers and changes nothing else. */
-  | { action: "AwaitBudget"; refusal: SpendingRefusal; differences: Difference[] }
+  | { action: "AwaitBudget"; refusal: Cause; differences: Difference[] }
   /** A user must act. */
   | { action: "Stall"; reason: Reason; message: string; differences: Difference[] };

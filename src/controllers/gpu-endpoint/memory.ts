@@ -93,6 +93,8 @@ export type EndpointMemory = {
   proven?: string | undefined;
   /** The object, when its deletion leaves its remote endpoint unchanged (controller.ts). */
   retained?: GpuEndpoint | undefined;
+  /** Workers and GPUs that a request gives the endpoint, until a read shows what was asked for (share-gate.ts). */
+  granted?: { workers: number; gpus: number } | undefined;
   /** This process knew the object before it was bound, and has not seen it ready (metrics.ts). */
   unready?: boolean;
 };
@@ -113,6 +115,8 @@ export type EndpointMemories = {
   findCreate(endpoint: GpuEndpoint): { entry: OpenCreate | undefined; unknownForMs: number };
   /** As `findCreate`, for the rank of an object among those with the same target. Remembers nothing. */
   peek(endpoint: GpuEndpoint): OpenCreate | undefined;
+  /** `EndpointMemory.granted`. Remembers nothing. */
+  granted(endpoint: GpuEndpoint): EndpointMemory["granted"];
   /** The record of a create that this process did not send: the object shows no outcome of it yet. */
   unsent(endpoint: GpuEndpoint): SubmissionRecord | undefined;
   /** Objects that this process created the endpoint for and whose status does not show it. */
@@ -188,6 +192,7 @@ export function createEndpointMemories({ clock, identity }: { clock: Clock; iden
       return { entry, unknownForMs: ageMs(of(endpoint), entry) };
     },
     peek,
+    granted: (endpoint) => known(endpoint)?.granted,
     unsent(endpoint) {
       const record = known(endpoint)?.own === undefined ? unshownCreateOf(endpoint) : undefined;
       return isUnsent(endpoint, record) ? record : undefined;

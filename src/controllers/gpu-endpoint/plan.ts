@@ -1,6 +1,7 @@
 import type { DriftField } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import { type Forbidden, forbiddenCause } from "../account/share-rules.ts";
 import type { FieldHistory } from "./attempts.ts";
 import { outOfRange } from "./desired.ts";
 import type { Binding, Facts, Plan } from "./facts.ts";
@@ -75,6 +76,10 @@ function planUnbound(facts: Facts, binding: Extract<Binding, { kind: "Unbound" }
   const { candidate, others = [] } = binding;
   if (candidate !== undefined) {
     if (spec.appName !== undefined && others.length > 0) return appNameTaken(facts, candidate, others);
+    if (spec.appName !== undefined) {
+      const forbidden = regionStall(facts, candidate);
+      if (forbidden !== undefined) return forbidden;
+    }
     // A generated app name holds a hash of our UID; under Observe nothing is written, so binding is harmless.
     if (spec.appName === undefined || spec.managementPolicy === "Observe") return { action: "Bind", record: candidate };
     return appNameTaken(facts, candidate);
@@ -105,13 +110,23 @@ function planAdoption(facts: Facts, adopt: EndpointRecord | "NotFound" | undefin
       `adoption.mode is Match and endpoint ${adopt.id} differs in ${fields}: change the spec to match, or recreate this object with mode Override`,
     );
   }
-  return { action: "Bind", record: adopt };
+  return regionStall(facts, adopt) ?? { action: "Bind", record: adopt };
+}
+
+function regionStall({ share }: Facts, { regionID }: EndpointRecord): Plan | undefined {
+  return shareStall(share?.forbiddenRegion(regionID) ?? []);
+}
+
+/** The share of the namespace does not allow what the spec asks for. */
+function shareStall(forbidden: readonly Forbidden[], differing: Difference[] = []): Plan | undefined {
+  const cause = forbiddenCause(forbidden);
+  return cause && stall(cause.reason, cause.message, differing);
 }
 
 function planCreate(facts: Facts): Plan {
   const { heldByRestore } = facts;
   if (heldByRestore !== undefined) return stall("EtcdRestored", heldByRestore);
-  const stalled = rangeStall(facts, facts.desired, "create");
+  const stalled = shareStall(facts.share?.forbidden ?? []) ?? rangeStall(facts, facts.desired, "create");
   if (stalled !== undefined) return stalled;
   if (facts.budget === undefined || facts.desired.workers.max === 0) return { action: "Create" };
   return { action: "AwaitBudget", refusal: facts.budget, differences: [] };
@@ -162,7 +177,11 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
     return { action: "AwaitBudget", refusal: facts.budget, differences: differing };
   }
   const sent = withIgnored(desired, binding.record, [...ignoredFields(spec, facts.resuming), ...held]);
+  // What the endpoint has already is paid for: only a change is refused.
+  const asked = changed.filter(({ field }) => field !== "workers.max" || raised.includes(field));
+  const forbidden = facts.share?.forbidden.filter((one) => asked.some(({ field }) => field === one.field)) ?? [];
   return (
+    shareStall(forbidden, differing) ??
     rangeStall(facts, sent, "update", differing) ?? {
       action: "Update",
       sent,

@@ -1,4 +1,5 @@
 import type { LookupFunction } from "node:net";
+import type { Logger } from "pino";
 import { cut, getCondition } from "../../api/v1alpha1/conditions.ts";
 import { API_VERSION } from "../../api/v1alpha1/meta.ts";
 import { leadsTo } from "../../base/address-guard.ts";
@@ -77,9 +78,27 @@ export function createCallbacks({ send, lookups }: Pick<Callbacks, "send" | "loo
 }
 
 /** The callback of a job that ends now. It is in the same write as the end, so that none is lost. */
-export function callbackAtEnd({ spec, status }: Job): Pick<JobStatus, "callback"> {
-  if (spec.callback === undefined || status?.callback !== undefined) return {};
+export function callbackAtEnd(shared: CallbackDeps, job: Job): Pick<JobStatus, "callback"> {
+  if (targetOf(shared, job) === undefined || job.status?.callback !== undefined) return {};
   return { callback: { state: "Pending", attempts: 0 } };
+}
+
+type CallbackDeps = { accounts: Pick<JobDeps<Job>["shared"]["accounts"], "get"> };
+
+/** Where the end of a job is told. `place`: the namespace of the secret and of Services. `share`: of which it is the default. */
+type Target = Pick<NonNullable<Job["spec"]["callback"]>, "url" | "secretRef"> & { place: string; share?: string };
+
+/** The callback of the job, else of the share of its namespace. By the labels that were read last: it delays nothing. */
+function targetOf({ accounts }: CallbackDeps, job: Job): Target | undefined {
+  const { namespace } = job.metadata;
+  if (job.spec.callback !== undefined) return { ...job.spec.callback, place: namespace };
+  const account = boundKey(job);
+  const handle = account === undefined ? undefined : accounts.get(account)?.handle;
+  const share = handle?.sharing.known(namespace);
+  const place = handle?.secretNamespace;
+  return share?.callback === undefined || place === undefined
+    ? undefined
+    : { ...share.callback, place, share: share.name };
 }
 
 /** Sends what is due, and writes what came of it. `isPending`: the job has to stay. */
@@ -142,23 +161,35 @@ async function deliver<T extends Job>(
   signal: AbortSignal,
 ): Promise<WebhookOutcome> {
   try {
-    const { callback } = job.spec;
-    if (callback === undefined) return { kind: "Failed", message: "the job has no callback any more", gone: true };
-    const { namespace, uid } = job.metadata;
-    const secret = await createValueReader(shared.kube, signal).secretKey(namespace, callback.secretRef);
+    const target = targetOf(shared, job);
+    if (target === undefined) return { kind: "Failed", message: "the job has no callback any more", gone: true };
+    const { uid } = job.metadata;
+    const { url, place } = target;
+    const secret = await createValueReader(shared.kube, signal).secretKey(place, target.secretRef);
     const account = boundKey(job);
     const results = account === undefined ? undefined : shared.accounts.get(account)?.handle?.resultLookup;
     const lookup = await serviceLookup(
       shared.kube,
-      { url: callback.url, namespace, guard: callbacks.lookups.service },
+      { url, namespace: place, guard: callbacks.lookups.service },
       signal,
     );
     const body = JSON.stringify(endEvent(adapter.kind.resource, job));
-    const message = { url: callback.url, id: uid, contentType: "application/cloudevents+json", body, secret };
-    return await callbacks.send(message, { lookup: lookup ?? results ?? callbacks.lookups.public, signal });
+    const message = { url, id: uid, contentType: "application/cloudevents+json", body, secret };
+    const outcome = await callbacks.send(message, { lookup: lookup ?? results ?? callbacks.lookups.public, signal });
+    return withoutPlace(shared.log, target, outcome);
   } catch (error) {
-    return { kind: "Failed", message: messageOf(error) };
+    return withoutPlace(shared.log, targetOf(shared, job), { kind: "Failed", message: messageOf(error) });
   }
+}
+
+/** The receiver of a share is not shown to the namespaces of the share: the log has the cause. */
+function withoutPlace(log: Pick<Logger, "warn">, target: Target | undefined, outcome: WebhookOutcome): WebhookOutcome {
+  if (target?.share === undefined || outcome.kind === "Delivered") return outcome;
+  log.warn({ share: target.share, reason: outcome.message }, "the callback of a share was not delivered");
+  return {
+    ...outcome,
+    message: `the receiver of share ${target.share} did not take it: its administrator finds the cause in the operator's log`,
+  };
 }
 
 type Service = KubeObject<{ type?: string; clusterIP?: string }>;

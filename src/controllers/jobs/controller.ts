@@ -139,7 +139,7 @@ async function report<T extends Job>(
   const own: Partial<JobStatus> = {
     ...written,
     ...(await costOf(shared, job, { ...written, ended })),
-    ...(ended ? callbackAtEnd(job) : {}),
+    ...(ended ? callbackAtEnd(shared, job) : {}),
   };
   const change: StatusChange = {
     written: { ...adapter.extraStatus(job), ...own },

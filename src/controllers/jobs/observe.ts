@@ -1,6 +1,9 @@
+import type { AccountShare } from "../../api/v1alpha1/account-shares.ts";
 import { nextAttempt } from "../../submission/record.ts";
 import { accountToUse } from "../account/binding.ts";
-import type { AccountHandle } from "../account/registry.ts";
+import { type AccountHandle, LABELS_AGAIN_MS } from "../account/registry.ts";
+import { forbiddenCause, forbiddenInJob } from "../account/share-rules.ts";
+import { shareRefusal } from "../account/shares.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { observeCopy } from "./copy.ts";
 import type { JobDeps } from "./deps.ts";
@@ -76,6 +79,9 @@ async function observeWaiting<T extends Job>(
   const mismatch = mismatchOf(job, account);
   if (mismatch !== undefined) return blocked(mismatch);
 
+  const share = await observeShare(context, account);
+  if (share.kind === "Blocked") return { observation: share };
+
   const until = deps.running.backoffUntil(job.metadata.uid);
   if (until !== undefined && until > now) return { observation: { kind: "BackingOff", until } };
   const invalid = checkJob(context, store);
@@ -90,9 +96,9 @@ async function observeWaiting<T extends Job>(
     reuseKey === undefined || store === undefined ? undefined : await observeReuse(context, store.store, reuseKey);
   if (reused !== undefined) return reused;
   const { consumption } = request;
-  const costly = await checkCost(context, account, consumption.quantity);
+  const costly = await checkCost(context, account, { quantity: consumption.quantity, share: share.share });
   if (costly !== undefined) return blocked(costly);
-  const waiting = requestSlot(context, account);
+  const waiting = requestSlot(context, account, consumption.quantity);
   if (waiting !== undefined) return { observation: { ...waiting, consumption } };
   const body = { account: account.key, characters: JSON.stringify(request.body).length };
   if (!deps.running.fits(job.metadata.uid, body, () => deps.wake(job))) {
@@ -102,12 +108,26 @@ async function observeWaiting<T extends Job>(
   return { observation: { kind: "Clear", request, attempt }, account, store };
 }
 
+/** What the share of the namespace never allows. Polls and copies do not ask: what is paid for goes on. */
+async function observeShare<T extends Job>(
+  { job }: ObserveContext<T>,
+  account: AccountHandle,
+): Promise<Observation<"Blocked"> | { kind: "Share"; share: AccountShare | undefined }> {
+  const found = await account.sharing.share(job.metadata.namespace);
+  const share = found.kind === "Share" ? found.share : undefined;
+  const refusal = shareRefusal(found) ?? (share && forbiddenCause(forbiddenInJob(share, job)));
+  if (refusal === undefined) return { kind: "Share", share };
+  return { kind: "Blocked", ...refusal, stalled: true, againMs: LABELS_AGAIN_MS };
+}
+
 /** Asks for the slot that a job needs before it sends its paid request (SpendingAdmission). Undefined: admitted. */
 function requestSlot<T extends Job>(
   { deps, job, now }: ObserveContext<T>,
   account: AccountHandle,
+  quantity = job.status?.consumption?.quantity,
 ): Observation<"NotAdmitted"> | undefined {
-  const answer = deps.shared.admission.request(account.key, workOf(job), () => deps.wake(job));
+  const work = { ...workOf(job), quantity };
+  const answer = deps.shared.admission.request(account.key, work, () => deps.wake(job));
   if (answer.kind === "Admitted") return undefined;
   const { reason, message } = answer;
   // A new job usually waits for less time than a status write takes.

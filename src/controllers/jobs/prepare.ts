@@ -1,4 +1,5 @@
 import { specProblem } from "../../api/manifest/spec-problem.ts";
+import type { AccountShare } from "../../api/v1alpha1/account-shares.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
@@ -7,6 +8,7 @@ import { keyOf } from "../../kube/types.ts";
 import { isShortened } from "../../runtime/shortened.ts";
 import type { Wait } from "../../submission/account-line.ts";
 import type { AccountHandle } from "../account/registry.ts";
+import { forbiddenCost } from "../account/share-rules.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { operationMeter } from "../billing/meters.ts";
 import { visibleCosts } from "../billing/object-cost.ts";
@@ -65,15 +67,18 @@ function wholeJob<T extends Job>({ adapter }: JobDeps<T>, job: T, read: T | unde
   return read;
 }
 
-/** Whether the next attempt may make the job cost more than `spec.maxCost`. Undefined: nothing is wrong. */
+/** Whether the next attempt may make the job cost more than `spec.maxCost`, or than its share ever allows. Undefined: nothing is wrong. */
 export async function checkCost<T extends Job>(
   { deps: { shared }, job }: ObserveContext<T>,
   { key }: AccountHandle,
-  quantity: number,
+  { quantity, share }: { quantity: number; share: AccountShare | undefined },
 ): Promise<Block | undefined> {
+  const meter = operationMeter(paidOperation(job));
+  const unfit = share && forbiddenCost(share, shared.estimates.priceOf(key, meter, quantity));
+  if (unfit !== undefined) return { ...unfit, stalled: true, againMs: PRICE_MS };
   if (job.spec.maxCost === undefined) return undefined;
   const attempt = (job.status?.attempts ?? 0) + 1;
-  const cost = shared.estimates.priceOf(key, operationMeter(paidOperation(job)), quantity * attempt);
+  const cost = shared.estimates.priceOf(key, meter, quantity * attempt);
   const visible = await visibleCosts(shared, key, job.metadata.namespace);
   const problem = costProblem(job, attempt, cost, visible.kind === "Shown");
   return problem && { ...problem, stalled: true, againMs: PRICE_MS };
@@ -99,6 +104,7 @@ const LINE_REASONS: readonly Reason[] = [
   "BudgetExceeded",
   "BudgetUnknown",
   "InsufficientBalance",
+  "ShareLimited",
 ] satisfies Wait["reason"][];
 
 /**

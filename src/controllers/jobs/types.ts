@@ -11,9 +11,9 @@ import type { SendOptions } from "../../provider/call-options.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { AccountSession } from "../../provider/types.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
-import type { Work } from "../../submission/account-line.ts";
 import type { SubmissionRecord } from "../../submission/record.ts";
 import { AcceptedError } from "../../submission/submit-once.ts";
+import type { Work } from "../../submission/work.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import type { Kind } from "../controller-deps.ts";
 import type { ValueReader } from "../references.ts";
@@ -36,7 +36,7 @@ export function paidOperation({ spec }: Job): Operation {
 /** A job as SpendingAdmission knows it. */
 export function workOf(job: Job): Work {
   const { uid, namespace } = job.metadata;
-  return { uid, namespace, operation: paidOperation(job) };
+  return { uid, namespace, operation: paidOperation(job), quantity: job.status?.consumption?.quantity };
 }
 
 /** The spec fields that all kinds have. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createNamespaceLabels } from "../../../src/controllers/account/namespaces.ts";
+import { createNamespaces } from "../../../src/controllers/account/namespaces.ts";
 import { createValueReader, resolveEnv, StalledError } from "../../../src/controllers/references.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { type Answer, failure, type ScriptedApi, scriptedApi } from "../../support/scripted-api-server.ts";
@@ -148,7 +148,7 @@ describe("labels of a namespace", () => {
     let answer: Answer = failure(500, "InternalError");
     const { client, requests } = await scriptedApi(() => answer);
     const clock = createFakeClock();
-    const labels = createNamespaceLabels(client, clock);
+    const { labels } = createNamespaces(client, clock);
     await expect(labels("team")).rejects.toMatchObject({ status: 500 });
     answer = { body: { metadata: { name: "team", labels: { team: "red" } } } };
     expect(await labels("team")).toEqual({ team: "red" });
@@ -162,6 +162,6 @@ describe("labels of a namespace", () => {
 
   it("are none when the namespace is gone", async () => {
     const { client } = await scriptedApi(() => failure(404, "NotFound"));
-    expect(await createNamespaceLabels(client, createFakeClock())("team")).toEqual({});
+    expect(await createNamespaces(client, createFakeClock()).labels("team")).toEqual({});
   });
 });

@@ -33,7 +33,7 @@ export const DOMAIN: readonly DomainRow[] = [
   },
   {
     kinds: ALL,
-    path: /(minRemaining|monthlyLimit|reservePerTask|maxCost)$/,
+    path: /(minRemaining|monthlyLimit|dailyLimit|reservePerTask|maxCost)$/,
     valid: ["0.0001", "12.5"],
     invalid: ["-1", "1.23456"],
   },
@@ -105,8 +105,8 @@ export const DOMAIN: readonly DomainRow[] = [
   // Jobs
   { kinds: JOBS, path: /^managedBy$/, odd: ["example.com/queue"], invalid: ["queue", "a b/c"] },
   {
-    kinds: JOBS,
-    path: /^callback\.url$/,
+    kinds: [...JOBS, ...ACCOUNTS],
+    path: /callback\.url$/,
     odd: [`${NOWHERE}/a?b=c`],
     invalid: ["ftp://a", "http://a@b", "http://a/#b"],
   },

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/provider/operations.ts";
-import type { Work } from "../../../src/submission/account-line.ts";
 import { createSpendingAdmission, type SpendingAdmission } from "../../../src/submission/admission.ts";
 import type { Allowance, BudgetState } from "../../../src/submission/allowance.ts";
 import type { EndedTask } from "../../../src/submission/reservations.ts";
+import type { Work } from "../../../src/submission/work.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const KEY = "Account/team/default";
@@ -135,7 +135,7 @@ describe("a budget that holds new work", () => {
     const exhausted = (allowed: Partial<Allowance>, tasks = 0) => {
       const { admission, admit } = setUp(allowed);
       for (let i = 0; i < tasks; i++) admit(`task-${i}`);
-      return admission.exhausted(KEY)?.reason;
+      return admission.exhausted(KEY, "team")?.reason;
     };
     expect(exhausted({})).toBeUndefined();
     expect(exhausted({ budget: { kind: "Unlimited", message: "none" } })).toBeUndefined();
@@ -149,18 +149,18 @@ describe("a budget that holds new work", () => {
     const { admission, admit } = setUp({ budget: limited(60n), reserve: 30n });
     admission.spend(KEY, "createEndpoint");
     const cancel = admission.spend(KEY, "updateEndpoint");
-    expect(admission.exhausted(KEY)?.reason).toBe("BudgetExceeded");
+    expect(admission.exhausted(KEY, "team")?.reason).toBe("BudgetExceeded");
     expect(admission.urgency(KEY)).toBe("Settling");
     expect(admit("a")).toBe("BudgetExceeded");
     cancel();
-    expect(admission.exhausted(KEY)).toBeUndefined();
+    expect(admission.exhausted(KEY, "team")).toBeUndefined();
     expect(admit("a")).toBe("Admitted");
   });
 
   it("is read soon while an endpoint waits for it", async () => {
     const { admission, clock } = setUp({ budget: limited(0n) });
     expect(admission.urgency(KEY)).toBe("None");
-    admission.exhausted(KEY);
+    admission.exhausted(KEY, "team");
     expect(admission.urgency(KEY)).toBe("Waiting");
     await clock.advance(151_000);
     expect(admission.urgency(KEY)).toBe("None");
@@ -522,7 +522,7 @@ describe("an empty balance", () => {
       reason: "InsufficientBalance",
       message: EMPTY,
     });
-    expect(w.admission.exhausted(KEY)).toEqual({ reason: "InsufficientBalance", message: EMPTY });
+    expect(w.admission.exhausted(KEY, "team")).toEqual({ reason: "InsufficientBalance", message: EMPTY });
     expect(w.admission.balance(KEY)).toBe(EMPTY);
   });
 

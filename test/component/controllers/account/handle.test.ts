@@ -9,7 +9,7 @@ import type { BookReading } from "../../../../src/submission/allowance.ts";
 import { createFakeClock, settle, until } from "../../../support/fake-clock.ts";
 import { manifest } from "../../../support/manifests.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
-import { type ServiceAnswer, scriptedService } from "../../../support/service-account.ts";
+import { type ServiceAnswer, scriptedService, WHOLE } from "../../../support/service-account.ts";
 
 const KEY_BUDGET = {
   key_id: "k1",
@@ -39,6 +39,7 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
       keyVersion: "0123456789abcdef",
       billing: { intervalMs: 60_000, timeZone: "UTC", settleMs: 86_400_000 },
       budget,
+      shares: undefined,
       showsSpending,
     },
     usage: {
@@ -46,6 +47,7 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
       assertServing: () => {},
       refusal: async () => undefined,
       reportableKeys: async () => ({ kind: "All" }),
+      sharing: WHOLE,
       endpointsWanted: () => false,
       detailsWanted: () => false,
       moneyWanted: () => true,

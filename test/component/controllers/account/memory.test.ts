@@ -32,7 +32,7 @@ function startMemory(change: Parameters<typeof sharedOf>[2] = {}) {
     resultLookup: () => anyAddress,
     memory: createResponseMemory(),
     records: createRecordBudget(),
-    namespaceLabels: async () => ({}),
+    namespaces: { labels: async () => ({}), all: async () => new Map(), known: () => new Map() },
     dependants: {
       boundEndpoints: () => [],
       managedEndpoints: () => 0,
@@ -41,6 +41,8 @@ function startMemory(change: Parameters<typeof sharedOf>[2] = {}) {
       users: () => ({ total: 0, names: [] }),
       hasUsers: () => false,
       hasObjects: () => false,
+      sent: () => [],
+      usage: () => [],
     },
     orphansAmong: () => [],
     onEndpoint: () => {},
@@ -127,7 +129,7 @@ it("the estimates and the observed usage of a deleted account are forgotten", as
       restorePrices: () => {},
       forget,
     },
-    usage: { listed: () => {}, accepted: () => {}, forget },
+    usage: { listed: () => {}, accepted: () => {}, unknown: () => {}, forget },
   });
   await memories.remember(KEY, accountOf(), "sk-1");
   await memories.depart(KEY);

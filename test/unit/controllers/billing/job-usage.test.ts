@@ -39,7 +39,11 @@ it.each([
   { name: "an unknown outcome does not count", before: submission("Intended"), after: submission("Unknown"), count: 0 },
 ])("$name", ({ before, after, count }) => {
   const accepted: AcceptedJob[] = [];
-  const usage = { listed: () => {}, accepted: (job: AcceptedJob) => void accepted.push(job) };
+  const unknown: AcceptedJob[] = [];
+  const usage = {
+    accepted: (job: AcceptedJob) => void accepted.push(job),
+    unknown: (job: AcceptedJob) => void unknown.push(job),
+  };
   recordUsage({ usage }, "VideoJob", { before: jobWith(before), after: jobWith(after) });
   const job = {
     account: "ClusterAccount/default",
@@ -50,6 +54,7 @@ it.each([
     quantity: 5,
   };
   expect(accepted).toEqual(Array.from({ length: count }, () => job));
+  expect(unknown).toEqual(after?.state === "Unknown" ? [job] : []); // it counts for the share alone
 });
 
 test.each([

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
-import { createAccountRegistry, type ReportableKeys } from "../../../../src/controllers/account/registry.ts";
+import type { ReportableKeys } from "../../../../src/controllers/account/namespaces.ts";
+import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
 import { type CostEstimates, createCostEstimates } from "../../../../src/controllers/billing/estimates.ts";
 import { costOf, SHOW_MS, visibleCosts, withEndpointCost } from "../../../../src/controllers/billing/object-cost.ts";
 import { readPrices } from "../../../../src/controllers/billing/prices.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { billDay, createUsageRecorder, NOBODY } from "../../../../src/controllers/billing/recorder.ts";
+import { billDay } from "../../../../src/controllers/billing/bill-day.ts";
+import { createUsageRecorder, NOBODY } from "../../../../src/controllers/billing/recorder.ts";
 import type { Usage } from "../../../../src/controllers/billing/usage.ts";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
@@ -12,6 +13,7 @@ function setUp() {
   const usage: Usage[] = [];
   const recorder = createUsageRecorder({
     ledger: { add: (one) => void usage.push(one) },
+    shareCosts: { add: () => {} },
     ownerOf: (_account, id) => (id === "ours" ? { namespace: "film", object: "GpuEndpoint/chat", created: 7 } : NOBODY),
     timeZoneOf: () => "Asia/Shanghai",
     clock,

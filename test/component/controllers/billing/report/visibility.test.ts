@@ -7,7 +7,8 @@ import {
 } from "../../../../../src/api/v1alpha1/bill-report.ts";
 import { getCondition } from "../../../../../src/api/v1alpha1/conditions.ts";
 import { billReportResource } from "../../../../../src/api/v1alpha1/kinds.ts";
-import { createAccountRegistry, type ReportableKeys } from "../../../../../src/controllers/account/registry.ts";
+import type { ReportableKeys } from "../../../../../src/controllers/account/namespaces.ts";
+import { createAccountRegistry } from "../../../../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../../../../src/controllers/artifact-store/registry.ts";
 import { createBillReportReconciler } from "../../../../../src/controllers/billing/report/controller.ts";
 import type { Usage } from "../../../../../src/controllers/billing/usage.ts";
