@@ -29,7 +29,7 @@ export default defineConfig({
           include: [tests("test/unit")],
           setupFiles: ["test/support/no-sockets.ts"],
           maxWorkers: "100%",
-          testTimeout: 60_000,
+          ...timeouts,
         },
       },
       {
@@ -39,7 +39,7 @@ export default defineConfig({
           include: [tests("test/component"), "test/security/*.test.ts"],
           exclude: full,
           maxWorkers: "100%",
-          testTimeout: 60_000,
+          ...timeouts,
         },
       },
       {
@@ -58,6 +58,7 @@ export default defineConfig({
           name: "forms",
           include: SIMULATED_FORMS.map(tests),
           testTimeout: LONGEST_FORM_MS,
+          hookTimeout: LONGEST_FORM_MS,
           maxWorkers: "100%",
         },
       },

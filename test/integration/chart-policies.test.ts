@@ -39,7 +39,7 @@ async function apply(object: object, person?: string): Promise<string> {
   const user = person === undefined ? [] : as(person);
   return (await kubectl(["apply", "--dry-run=server", ...user, "-f", "-"], JSON.stringify(object))).stderr;
 }
-const refusal = (object: object, person?: string) => expect.poll(() => apply(object, person), { timeout: 30_000 });
+const refusal = (object: object, person?: string) => expect.poll(() => apply(object, person), { timeout: 120_000 });
 const endpoint = (spec: object) => manifest("endpoint", { ...spec }, `${namespace}-one`);
 
 it.each([
@@ -56,7 +56,7 @@ it.each([
   const part = subresource === undefined ? [] : [`--subresource=${subresource}`];
   const asked = () => kubectl(["auth", "can-i", verb, `${name}.mooring.dev`, ...part, ...as(person)]);
   // Aggregated roles take a moment.
-  await expect.poll(async () => (await asked()).stdout.trim(), { timeout: 30_000 }).toBe(allowed ? "yes" : "no");
+  await expect.poll(async () => (await asked()).stdout.trim(), { timeout: 120_000 }).toBe(allowed ? "yes" : "no");
 });
 
 it("a ClusterAccount names Secrets of the allowed namespaces only", async () => {
@@ -154,7 +154,7 @@ describe("through a ClusterAccount", () => {
     ]);
     expect(own.stderr).toContain("forbidden");
     expect((await granted("admin")).stderr).toBe("");
-    await expect.poll(() => apply(endpoint(spec), "admin"), { timeout: 30_000 }).toBe("");
+    await expect.poll(() => apply(endpoint(spec), "admin"), { timeout: 120_000 }).toBe("");
   });
 });
 

@@ -12,7 +12,7 @@ let outputs: Metafile["outputs"];
 beforeAll(async () => {
   const built = [commandOptions, operatorOptions].map((options) => build({ ...options, absWorkingDir, write: false }));
   outputs = Object.assign({}, ...(await Promise.all(built)).map(({ metafile }) => metafile.outputs));
-}, 60_000);
+});
 
 /** The files that are loaded with `path`, and those that it imports on demand. */
 function loadedWith(path: string): { loaded: Set<string>; onDemand: Set<string> } {

@@ -11,7 +11,7 @@ async function guard(): Promise<Guarded> {
   return guarded;
 }
 
-const soon = { timeoutMs: 30_000 };
+const soon = { timeoutMs: 120_000 };
 
 test("a program that is to stay ends with stop, together with what it started, and the folder goes", async () => {
   const { dir, start, output, stop } = await guard();

@@ -6,7 +6,7 @@ it.each([301, 302, 303, 307, 308])(
   async (status) => {
     const elsewhere = await scriptedService(() => ({ body: {} }));
     const service = await scriptedService(() => ({ status, headers: { location: `${elsewhere.url}/collect` } }));
-    await expect(sessionAt(service.url).probe(AbortSignal.timeout(10_000))).rejects.toThrow(
+    await expect(sessionAt(service.url).probe(AbortSignal.timeout(60_000))).rejects.toThrow(
       `answered ${status}, a redirect, which is not followed`,
     );
     expect(service.requests).toMatchObject([{ authorization: "Bearer sk-test" }]);

@@ -23,7 +23,7 @@ async function debugServer(gate?: RequestCheck) {
   return { clock, level, ask };
 }
 
-const soon = { timeoutMs: 30_000, intervalMs: 10 };
+const soon = { timeoutMs: 120_000, intervalMs: 10 };
 
 describe("the log level", () => {
   it("is shown, and changed by a PUT", async () => {

@@ -52,7 +52,7 @@ describe("mooring simulator", () => {
     const closed = child === undefined ? [] : once(child, "close");
     child?.kill("SIGTERM");
     expect(await closed).toEqual([0, null]);
-  }, 20_000);
+  });
 
   it.each([
     [["--port", "99999"], "--port"],

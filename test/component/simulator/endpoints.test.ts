@@ -239,7 +239,7 @@ describe("many at once", () => {
       createEndpoint: { calls: 600, effects: 600, statuses: { 200: 600 } },
       getEndpoint: { calls: 600, effects: 0, statuses: { 200: 600 } },
     });
-  }, 20_000);
+  });
 
   it("the same seed gives the same identifiers", async () => {
     const run = async (seed: number) => {

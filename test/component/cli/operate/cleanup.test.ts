@@ -68,7 +68,7 @@ describe("cleanup with deletions under way", () => {
     const deleted = scaled({ metadata: { deletionTimestamp: "2026-03-01T00:00:00Z" } });
     const { client, patched } = await cluster([deleted]);
     const options = { clock: systemClock, namespaces: [], dryRun: false, foreign: () => undefined, print: () => {} };
-    await expect(scaleEndpointsToZero(client, { ...options, timeout: AbortSignal.timeout(50) })).rejects.toThrow(
+    await expect(scaleEndpointsToZero(client, { ...options, timeout: AbortSignal.timeout(1_500) })).rejects.toThrow(
       /^1 endpoint is not scaled to zero[\s\S]*is being deleted; /,
     );
     expect(patched).toEqual([]);
@@ -115,7 +115,7 @@ describe("objects of another installation", () => {
     const { client, patched } = await cluster([endpoint], [account("other")]);
     const foreign = await findForeignObjects(client, "mooring", []);
     const options = { clock: systemClock, namespaces: [], dryRun: false, foreign, print: () => {} };
-    await scaleEndpointsToZero(client, { ...options, timeout: AbortSignal.timeout(5_000) });
+    await scaleEndpointsToZero(client, { ...options, timeout: AbortSignal.timeout(60_000) });
     expect(patched).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ import { failure, KEY } from "./make-client.ts";
 
 it("a call whose account comes to be held while its intent is committed is not sent", async () => {
   const bench = await startBench();
-  const transport = createTransport({ baseURL: bench.url, apiKey: () => KEY, requestTimeoutMs: 5_000 });
+  const transport = createTransport({ baseURL: bench.url, apiKey: () => KEY, requestTimeoutMs: 60_000 });
   onTestFinished(async () => {
     await transport.close();
     await bench.close();
@@ -42,7 +42,7 @@ describe("while another process may serve the account", () => {
 
   async function setUp() {
     const bench = await startBench();
-    const transport = createTransport({ baseURL: bench.url, apiKey: () => KEY, requestTimeoutMs: 5_000 });
+    const transport = createTransport({ baseURL: bench.url, apiKey: () => KEY, requestTimeoutMs: 60_000 });
     onTestFinished(async () => {
       await transport.close();
       await bench.close();

@@ -10,6 +10,9 @@ export const KEY = "sk-very-secret-0123456789";
 
 export type TestClient = ServiceClient & { events: CallEvent[]; close(): Promise<void> };
 
+/** Far beyond what a busy machine takes for hundreds of requests at once. */
+const GENEROUS_MS = 60_000;
+
 /** A client with a gate that holds nothing up. */
 export function makeClient(
   baseURL: string,
@@ -17,7 +20,7 @@ export function makeClient(
   deleteOperation?: DeleteOperation,
 ): TestClient {
   const events: CallEvent[] = [];
-  const transport = createTransport({ baseURL, apiKey: () => KEY, requestTimeoutMs: 5000, ...options });
+  const transport = createTransport({ baseURL, apiKey: () => KEY, requestTimeoutMs: GENEROUS_MS, ...options });
   const gate = createGate({ clock: systemClock, random: () => 0.5, requestsPerSecond: 1e6, burst: 1e6 });
   const client = createServiceClient({
     transport,
