@@ -8,6 +8,7 @@ const LONGEST_MS = 300_000;
 const LONGEST_FORM_MS = 3_600_000;
 /** Modules keep no state, so files share them: loading them anew for each file takes half of the time. */
 const shared = { environment: "node", isolate: false } as const;
+const sameCases = "test/support/same-cases.ts";
 const timeouts = { testTimeout: LONGEST_MS, hookTimeout: LONGEST_MS };
 const controlPlane = {
   globalSetup: ["test/support/control-plane-setup.ts"],
@@ -27,7 +28,7 @@ export default defineConfig({
           ...shared,
           name: "unit",
           include: [tests("test/unit")],
-          setupFiles: ["test/support/no-sockets.ts"],
+          setupFiles: ["test/support/no-sockets.ts", sameCases],
           maxWorkers: "100%",
           ...timeouts,
         },
@@ -37,6 +38,7 @@ export default defineConfig({
           ...shared,
           name: "component",
           include: [tests("test/component"), "test/security/*.test.ts"],
+          setupFiles: [sameCases],
           exclude: full,
           maxWorkers: "100%",
           ...timeouts,
@@ -47,6 +49,7 @@ export default defineConfig({
           ...shared,
           name: "sim",
           include: [tests("test/sim"), tests("test/fuzz")],
+          setupFiles: [sameCases],
           exclude: SIMULATED_FORMS.map(tests),
           ...timeouts,
           maxWorkers: "100%",
