@@ -109,7 +109,9 @@ it("the workers of all endpoints of the share stay below its limit, in whatever 
   const updates = (await world.audit("updateEndpoint")).map(
     ({ body }) => body as { image: { command?: string }; workerConfig: { maxNum: number } },
   );
-  expect(updates.filter(({ image }) => image.command === "serve").map(({ workerConfig }) => workerConfig.maxNum)).toEqual([2]);
+  expect(
+    updates.filter(({ image }) => image.command === "serve").map(({ workerConfig }) => workerConfig.maxNum),
+  ).toEqual([2]);
 });
 
 it("a share that is removed while its work runs stops nothing that is paid for", async () => {
