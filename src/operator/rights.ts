@@ -11,6 +11,7 @@ export const OPERATOR_RIGHTS: readonly Right[] = [
     { group, resource: plural, subresource: "status", verb: "update" },
   ]),
   { group: "", resource: "namespaces", verb: "get" },
+  { group: "", resource: "namespaces", verb: "list" },
   { group: "", resource: "services", verb: "get" },
   { group: "events.k8s.io", resource: "events", verb: "create" },
   { group: "events.k8s.io", resource: "events", verb: "patch" },
