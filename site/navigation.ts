@@ -6,7 +6,7 @@ export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] 
   },
   {
     title: "Tutorials",
-    pages: ["tutorials/first-endpoint", "tutorials/first-audiobook", "tutorials/team-with-a-budget"],
+    pages: ["tutorials/first-endpoint", "tutorials/first-audiobook", "tutorials/audiobook-in-one-manifest", "tutorials/team-with-a-budget"],
   },
   {
     title: "How to",
@@ -16,6 +16,7 @@ export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] 
       "how-to/import",
       "how-to/gpuendpoint",
       "how-to/jobs",
+      "how-to/batches",
       "how-to/accounts",
       "how-to/artifacts",
       "how-to/bills",
@@ -44,6 +45,7 @@ export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] 
       "reference/gpuendpoint",
       "reference/speechjob",
       "reference/videojob",
+      "reference/mediabatch",
       "reference/account",
       "reference/clusteraccount",
       "reference/billreport",

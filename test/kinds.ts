@@ -40,6 +40,7 @@ export const KINDS = {
   perturbation: simulated("perturbation", "MOORING_PERTURB"),
   transitions: simulated("transitions", "MOORING_TRANSITIONS"),
   e2e: { when: "request", project: "e2e", built: false, config: "vitest.e2e.config.ts" },
+  batch: partOfFull("test/faults/batch.", "MOORING_BATCH"),
   upgrade: partOfFull("test/faults/kubernetes-upgrade.", "MOORING_UPGRADE"),
   mutants: {
     when: "request",

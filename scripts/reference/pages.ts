@@ -24,6 +24,7 @@ export async function referencePages(): Promise<Map<string, string>> {
 const GUIDES: Readonly<Record<string, string>> = {
   speechjob: "jobs",
   videojob: "jobs",
+  mediabatch: "batches",
   account: "accounts",
   clusteraccount: "accounts",
   billreport: "bills",

@@ -19,6 +19,11 @@ export function artifactKey({ prefix, namespace, kind, name, uid, index, type }:
   return joinKey(prefix, `${namespace}/${kind}/${name}/${uid}/${index}.${extension(type)}`);
 }
 
+/** `[PREFIX/]NAME.TYPE`, and `[PREFIX/]NAME-N.TYPE` after the first artifact: the key of a copy whose name was chosen. */
+export function namedKey(prefix: string | undefined, name: string, index: number, type: string): string {
+  return joinKey(prefix, `${name}${index === 0 ? "" : `-${index}`}.${extension(type)}`);
+}
+
 /** Characters. */
 export const LONGEST_EXTENSION = 16;
 

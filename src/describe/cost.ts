@@ -9,8 +9,8 @@ import { videoRequest } from "../controllers/jobs/requests/video.ts";
 import type { Job } from "../controllers/jobs/types.ts";
 import { StalledError, type ValueReader } from "../controllers/references.ts";
 
-/** What planned work costs in yuan at the last known price. `per`: a job, or an hour of all workers of an endpoint. */
-export type PlannedCost = { estimatedCost: string; per: "Job" | "Hour" };
+/** What planned work costs in yuan at the last known price. `per`: a job, all jobs of a batch, or an hour of all workers of an endpoint. */
+export type PlannedCost = { estimatedCost: string; per: "Job" | "Batch" | "Hour" };
 
 /** An account as the user may read it; undefined: not at all. */
 export type ReadableAccount =

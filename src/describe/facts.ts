@@ -4,6 +4,8 @@ import type { AnyObject } from "./object-state.ts";
 export type Progress = {
   /** Of a job, 0 to 100. */
   percent?: number;
+  /** Of a batch: items that succeeded, of all. */
+  items?: { succeeded: number; failed: number; total: number };
   /** Of a job: since its request was accepted, else since it was created; until its end. */
   elapsedSeconds?: number;
   /** Of a running job: what the service still expects to need. */
@@ -13,18 +15,20 @@ export type Progress = {
 };
 
 /** What an object cost, in yuan, as its status shows it. `per`: the period that the amount covers. */
-export type Cost = { yuan: string; per: "job" | "month" | "report" };
+export type Cost = { yuan: string; per: "job" | "batch" | "month" | "report" };
 
 /** `now`: ms since the epoch. */
 export function progressOf({ metadata, spec, status }: AnyObject, now: number): Progress {
   if (status === undefined) return {};
   const { phase, progressPercent, etaSeconds, submitTime, completionTime, workers } = status;
+  const { succeeded = 0, failed = 0, total } = status;
   if (phase !== undefined) {
     const start = Date.parse(submitTime ?? metadata.creationTimestamp);
     const end = completionTime === undefined ? now : Date.parse(completionTime);
     const isRunning = phase === "Queued" || phase === "Running";
     return {
       ...(isRunning && progressPercent !== undefined ? { percent: progressPercent } : {}),
+      ...(total === undefined ? {} : { items: { succeeded, failed, total } }),
       elapsedSeconds: Math.max(0, Math.round((end - start) / 1000)),
       ...(isRunning && etaSeconds !== undefined ? { leftSeconds: etaSeconds } : {}),
     };
@@ -34,7 +38,8 @@ export function progressOf({ metadata, spec, status }: AnyObject, now: number): 
 }
 
 export function costOf({ status }: AnyObject): Cost | undefined {
-  const { estimatedCost, spend, totals } = status ?? {};
+  const { estimatedCost, costSoFar, spend, totals } = status ?? {};
+  if (costSoFar !== undefined) return { yuan: costSoFar, per: "batch" };
   if (typeof estimatedCost === "string") return { yuan: estimatedCost, per: "job" };
   const month = estimatedCost?.month ?? spend?.month;
   if (month !== undefined) return { yuan: month, per: "month" };

@@ -24,6 +24,12 @@ export type AnyStatus = {
   estimatedCost?: string | { month: string } | undefined;
   /** Accounts. */
   spend?: { month?: string | undefined } | undefined;
+  /** Batches. */
+  total?: number | undefined;
+  succeeded?: number | undefined;
+  failed?: number | undefined;
+  halted?: number | undefined;
+  costSoFar?: string | undefined;
   /** Bill reports. */
   totals?: { amount?: string | undefined } | undefined;
   /** Jobs and endpoints: the last paid request or create. */

@@ -29,6 +29,10 @@ const RULES: readonly OfferRule[] = [
     ],
   },
   {
+    when: ({ object }) => (object.status?.halted ?? 0) > 0,
+    commands: ({ target }) => [COMMANDS.resolve(target)],
+  },
+  {
     when: ({ object }) => has(object, ["TaskNotFound", "PollsFailing"], "Stalled"),
     commands: ({ target }) => [COMMANDS.remove(target)],
   },

@@ -13,6 +13,8 @@ import { createServers, type Servers } from "../controllers/account/servers.ts";
 import type { Lists } from "../controllers/account/terms.ts";
 import { restoredTasks } from "../controllers/account/unbilled.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
+import { batchOf } from "../controllers/batch/child.ts";
+import { maySend } from "../controllers/batch/progress.ts";
 import { createCostEstimates } from "../controllers/billing/estimates.ts";
 import { createUsageLedger, type UsageLedger } from "../controllers/billing/ledger.ts";
 import { isCostOutdated } from "../controllers/billing/object-cost.ts";
@@ -25,6 +27,7 @@ import { createCallbacks } from "../controllers/jobs/callback.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
 import { createRequestClaims } from "../controllers/jobs/request-claims.ts";
 import { createRunningRequests } from "../controllers/jobs/running.ts";
+import type { Job } from "../controllers/jobs/types.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
 import { createRecordBudget } from "../provider/endpoints/record-budget.ts";
@@ -134,7 +137,12 @@ export function createContext(
       claims: createRequestClaims((key) =>
         jobInformersOf(informers).flatMap(({ store }) => store.byIndex("request", key)),
       ),
+      mayStart: (job) => mayStart(informers, job),
       metrics: jobMetrics,
+    },
+    batches: {
+      jobsOf: (uid) => jobInformersOf(informers).flatMap(({ store }) => store.byIndex("batch", uid)),
+      turn: () => options.slices?.end(),
     },
     endpointMetrics,
     copies: { clock, ...createSharedPools(), ...options.storage },
@@ -146,6 +154,14 @@ export function createContext(
     gate,
     ownership,
   };
+}
+
+/** A job of a batch sends nothing before its batch has recorded that the job exists, and after it has recorded its end. */
+function mayStart({ mediaBatches }: Informers, { metadata }: Job): boolean {
+  const of = batchOf(metadata);
+  if (of === undefined) return true;
+  const batch = mediaBatches.store.get(`${metadata.namespace}/${of.name}`);
+  return batch?.metadata.uid === of.uid && maySend(batch.status, of.index);
 }
 
 type Parts = {

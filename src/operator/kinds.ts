@@ -8,9 +8,11 @@ import {
   billReportResource,
   clusterAccountResource,
   gpuEndpointResource,
+  mediaBatchResource,
   speechJobResource,
   videoJobResource,
 } from "../api/v1alpha1/kinds.ts";
+import type { MediaBatch } from "../api/v1alpha1/media-batch.ts";
 import type { SpeechJob } from "../api/v1alpha1/speech-job.ts";
 import type { VideoJob } from "../api/v1alpha1/video-job.ts";
 import { createAccountReconciler } from "../controllers/account/controller.ts";
@@ -18,6 +20,9 @@ import { byAccount, byAccountWithVolumes } from "../controllers/account/dependan
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createArtifactStoreReconciler, type StoreHandleOptions } from "../controllers/artifact-store/controller.ts";
 import { type StoreRegistry, storeKey } from "../controllers/artifact-store/registry.ts";
+import { batchOf } from "../controllers/batch/child.ts";
+import { createBatchReconciler } from "../controllers/batch/controller.ts";
+import type { BatchWiring } from "../controllers/batch/deps.ts";
 import type { UsageLedger } from "../controllers/billing/ledger.ts";
 import { createBillReportReconciler } from "../controllers/billing/report/controller.ts";
 import type { ControllerDeps, Kind } from "../controllers/controller-deps.ts";
@@ -46,6 +51,7 @@ export type OperatorContext = {
   account: Omit<AccountWiring, "accountKind" | "lookup">;
   stores: StoreRegistry;
   jobs: JobWiring;
+  batches: Omit<BatchWiring, "stores" | "enqueue">;
   endpointMetrics: EndpointMetrics;
   /** How ArtifactStores copy: the slots that all of them share. */
   copies: StoreHandleOptions;
@@ -64,7 +70,7 @@ export type OperatorContext = {
 export type KindRow<T extends KubeObject> = {
   resource: Resource;
   /** Permissions of the operator on the kind, in addition to `list`, `watch`, and `patch` and `update` on the status. */
-  verbs: readonly ("get" | "patch" | "delete")[];
+  verbs: readonly ("get" | "create" | "patch" | "delete")[];
   /** The aggregated role that may create and change objects of the kind; undefined: only cluster administrators may. */
   changedBy?: "edit" | "admin";
   /** Indexes by which a change elsewhere leads to objects of this kind. `clusterUID` is a part of generated app names. */
@@ -117,6 +123,25 @@ const byStore: Indexer<NamespacedObject<{ output?: { storeRef: { name: string } 
   spec,
 }) => (spec.output === undefined ? [] : [storeKey(metadata.namespace, spec.output.storeRef.name)]);
 
+/** The stores that a batch reads its items from and writes its results to. */
+const byBatchStores: Indexer<MediaBatch> = ({ metadata, spec }) => {
+  const stores = [spec.output, spec.items?.object].flatMap((user) => user?.storeRef.name ?? []);
+  return [...new Set(stores)].map((name) => storeKey(metadata.namespace, name));
+};
+
+/** The batch that made a job, by its UID. */
+const byBatch: Indexer<Job> = ({ metadata }) => {
+  const batch = batchOf(metadata);
+  return batch === undefined ? [] : [batch.uid];
+};
+
+/** The batch of a job hears that it has ended or is halted: this process wrote that itself, so no watch tells. */
+function tellBatch(job: Job | undefined, enqueue: OperatorContext["enqueue"]): void {
+  const batch = job && batchOf(job.metadata);
+  if (batch === undefined || !["Succeeded", "Failed", "Halted"].includes(job?.status?.phase ?? "")) return;
+  enqueue(mediaBatchResource, `${job?.metadata.namespace}/${batch.name}`);
+}
+
 /** All that jobs of different kinds have in common. */
 const jobRow = <T extends Job>(
   resource: Resource,
@@ -128,9 +153,9 @@ const jobRow = <T extends Job>(
   trim(job) {
     if (job.status?.phase === "Succeeded" || job.status?.phase === "Failed") dropTexts(job);
   },
-  verbs: ["get", "patch", "delete"],
+  verbs: ["get", "create", "patch", "delete"],
   changedBy: "edit",
-  indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore, request: byRequest }),
+  indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore, request: byRequest, batch: byBatch }),
   account: "Needs",
   writesToStore: true,
   submits: true,
@@ -144,7 +169,12 @@ const jobRow = <T extends Job>(
   reconciler: (context, kind) => {
     const { deps, jobs, gate, enqueue } = context;
     const reconciler = createJobReconciler(deps, adapter(kind), jobs, (key) => enqueue(resource, key));
-    return gate.whileServed({ resource, account: "Needs" }, kind, "Serving", reconciler);
+    const reconcile: Reconcile = async (request, reconcileContext) => {
+      const result = await reconciler.reconcile(request, reconcileContext);
+      tellBatch(kind.store.get(request.key), enqueue);
+      return result;
+    };
+    return gate.whileServed({ resource, account: "Needs" }, kind, "Serving", { ...reconciler, reconcile });
   },
 });
 
@@ -209,6 +239,20 @@ export const KIND_ROWS = {
   }),
   speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, dropSpeechTexts),
   videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter, dropVideoTexts),
+  mediaBatches: row<MediaBatch>({
+    resource: mediaBatchResource,
+    verbs: ["get", "delete"],
+    changedBy: "edit",
+    indexers: () => ({ account: byAccount, artifacts: byBatchStores }),
+    account: "Waits",
+    writesToStore: true,
+    submits: true,
+    reconciler: (context, kind) => {
+      const { deps, stores, batches, enqueue } = context;
+      const reconciler = createBatchReconciler(deps, kind, { ...batches, stores, enqueue });
+      return context.gate.whileServed({ resource: kind.resource, account: "Waits" }, kind, "Serving", reconciler);
+    },
+  }),
   billReports: row<BillReport>({
     resource: billReportResource,
     verbs: [],

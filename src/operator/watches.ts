@@ -1,9 +1,11 @@
 import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
 import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
+import { mediaBatchResource } from "../api/v1alpha1/kinds.ts";
 import { FINALIZER } from "../api/v1alpha1/meta.ts";
 import { type AccountKey, type AccountRegistry, accountKey } from "../controllers/account/registry.ts";
 import type { Servers } from "../controllers/account/servers.ts";
 import type { StoreKey, StoreRegistry } from "../controllers/artifact-store/registry.ts";
+import { batchOf } from "../controllers/batch/child.ts";
 import { claimIndexers, freesTargets } from "../controllers/gpu-endpoint/claims.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
@@ -34,6 +36,7 @@ export function watchEachOther(options: WatchOptions): void {
   watchDependants(options, kinds);
   watchClaims(options);
   watchRequests(options, kinds);
+  watchBatchJobs(options, kinds);
 }
 
 /** Objects that use an account hear of its changes; a new or deleted one changes what a reference without a name means. */
@@ -117,6 +120,16 @@ function watchRequests({ enqueue }: WatchOptions, kinds: readonly AnyKind[]): vo
         if (change.type === "Modified" && keysIn("request", change.object).includes(key)) continue;
         enqueueByIndex(jobs, "request", key, enqueue);
       }
+    });
+  }
+}
+
+/** A batch hears of its jobs. */
+function watchBatchJobs({ enqueue }: WatchOptions, kinds: readonly AnyKind[]): void {
+  for (const { informer } of kinds.filter(({ row }) => row.isJob === true)) {
+    informer.onChange(({ object: { metadata } }) => {
+      const batch = batchOf(metadata);
+      if (batch !== undefined) enqueue(mediaBatchResource, `${metadata.namespace}/${batch.name}`);
     });
   }
 }

@@ -3,7 +3,7 @@ import { isPaused } from "../controllers/reconciler.ts";
 import { makesTask } from "../describe/offers.ts";
 import type { Resource } from "../kube/resource.ts";
 import { consequenceOf } from "./consequences.ts";
-import { ENDPOINT_KIND, JOB_KINDS } from "./row.ts";
+import { BATCH_KIND, ENDPOINT_KIND, JOB_KINDS } from "./row.ts";
 import type { UiObject } from "./ui-object.ts";
 import type { ActionView } from "./view-types.ts";
 
@@ -34,8 +34,11 @@ const UNSENT = ["", "Pending", "Halted"];
 const isDeleting = ({ metadata }: UiObject) => metadata.deletionTimestamp !== undefined;
 const isHalted = (kind: string, object: UiObject) =>
   JOB_KINDS.includes(kind) && object.status?.phase === "Halted" && !isDeleting(object);
+const hasEnded = (phase: string | undefined) => phase === "Succeeded" || phase === "Failed";
 const canSuspend = (kind: string, { status }: UiObject) =>
-  kind === ENDPOINT_KIND || (JOB_KINDS.includes(kind) && UNSENT.includes(status?.phase ?? ""));
+  kind === ENDPOINT_KIND ||
+  (kind === BATCH_KIND && !hasEnded(status?.phase)) ||
+  (JOB_KINDS.includes(kind) && UNSENT.includes(status?.phase ?? ""));
 
 const annotate = (annotation: string, value: string | null): Effect => ({
   kind: "Annotate",

@@ -18,6 +18,8 @@ const DELETED: Readonly<Record<string, string>> = {
   ClusterAccount:
     "The account is deleted for all namespaces. Objects that use it wait, and nothing is read or sent for them. Endpoints and tasks go on at the service.",
   ArtifactStore: "Copies stay in the bucket or on the volume. Jobs that name this store wait.",
+  MediaBatch:
+    "The batch and its jobs are deleted, and no more are started. Requests that are under way are paid for, and their results are lost. Files stay in the store.",
   BillReport: "The report and its export are deleted. The bills stay at the service.",
 };
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ENDPOINT_KIND, JOB_KINDS, textOf } from "./row.ts";
+import { BATCH_KIND, ENDPOINT_KIND, JOB_KINDS, textOf } from "./row.ts";
 import type { UiObject } from "./ui-object.ts";
 import type { ListView, ObjectRow, RowPage } from "./view-types.ts";
 
@@ -38,7 +38,7 @@ export type ListQuery = z.output<typeof listQuerySchema>;
 
 const VIEWS: Record<ListView, (row: ObjectRow) => boolean> = {
   endpoints: ({ kind }) => kind === ENDPOINT_KIND,
-  jobs: ({ kind }) => JOB_KINDS.includes(kind),
+  jobs: ({ kind }) => JOB_KINDS.includes(kind) || kind === BATCH_KIND,
   attention: ({ needsUser }) => needsUser,
   all: () => true,
 };

@@ -9,7 +9,7 @@ import { actionsOf } from "./actions.ts";
 import type { ClusterSession, Found } from "./cluster-session.ts";
 import { nextStepOf } from "./next-step.ts";
 import { resultsOf, versionsOf, withoutQuery } from "./result-view.ts";
-import { rowOf, textOf } from "./row.ts";
+import { itemsText, rowOf, textOf } from "./row.ts";
 import { isJob, type UiObject } from "./ui-object.ts";
 import type { HaltView, MomentView, ObjectView, WorkerView } from "./view-types.ts";
 
@@ -107,6 +107,10 @@ function factsOf({ metadata, spec, status }: UiObject): [string, string][] {
   const facts: [string, string | number | undefined][] = [
     ["Voice", spec.voiceSetting?.voiceID],
     ["Model", spec.model ?? status?.model],
+    ["Items", itemsText(status)],
+    ["Cost so far", yuan(status?.costSoFar)],
+    ["Expected cost", yuan(status?.expectedCost)],
+    ["List of results", status?.index?.uri],
     ["Image", spec.image],
     ["Image at the service", status?.image === spec.image ? undefined : status?.image],
     ["State at the service", status?.remote?.status],

@@ -1,5 +1,5 @@
 import { getCondition } from "../api/v1alpha1/conditions.ts";
-import { gpuEndpointResource, speechJobResource, videoJobResource } from "../api/v1alpha1/kinds.ts";
+import { gpuEndpointResource, mediaBatchResource, speechJobResource, videoJobResource } from "../api/v1alpha1/kinds.ts";
 import { objectState } from "../describe/object-state.ts";
 import type { UiObject } from "./ui-object.ts";
 import type { EndpointColumns, JobColumns, ObjectRow } from "./view-types.ts";
@@ -12,6 +12,8 @@ const ABOUT_LENGTH = 160;
 
 export const JOB_KINDS: readonly string[] = [speechJobResource.kind, videoJobResource.kind];
 export const ENDPOINT_KIND: string = gpuEndpointResource.kind;
+
+export const BATCH_KIND: string = mediaBatchResource.kind;
 
 /** An object as a line of a list. */
 export function rowOf(kind: string, object: UiObject): ObjectRow {
@@ -28,7 +30,7 @@ export function rowOf(kind: string, object: UiObject): ObjectRow {
     about: aboutOf(object),
     cost: costOf(object),
     ...(kind === ENDPOINT_KIND ? { endpoint: endpointColumns(object) } : {}),
-    ...(JOB_KINDS.includes(kind) ? { job: jobColumns(object) } : {}),
+    ...(JOB_KINDS.includes(kind) || kind === BATCH_KIND ? { job: jobColumns(object) } : {}),
   };
 }
 
@@ -38,6 +40,7 @@ export function textOf({ spec }: UiObject): string | undefined {
 }
 
 function aboutOf(object: UiObject): string {
+  if (object.spec.template !== undefined) return itemsText(object.status) ?? "";
   const { image, textFrom } = object.spec;
   const text = textOf(object);
   if (text !== undefined) return text.slice(0, ABOUT_LENGTH).replace(/\s+/g, " ").trim();
@@ -45,8 +48,17 @@ function aboutOf(object: UiObject): string {
   return source === undefined ? (image ?? "") : `text from ${source.name}, ${source.key}`;
 }
 
+/** How far a batch is. Undefined: its items are not checked yet. */
+export function itemsText(status: UiObject["status"]): string | undefined {
+  const { total, succeeded = 0, failed = 0, active = 0, halted = 0 } = status ?? {};
+  if (total === undefined) return undefined;
+  const others = { failed, active, halted };
+  const parts = Object.entries(others).flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : []));
+  return [`${succeeded} of ${total} items succeeded`, ...parts].join(", ");
+}
+
 function costOf({ status }: UiObject): string | undefined {
-  const cost = status?.estimatedCost;
+  const cost = status?.costSoFar ?? status?.estimatedCost;
   return typeof cost === "object" ? cost.month : cost;
 }
 
@@ -61,13 +73,15 @@ function endpointColumns({ spec, status }: UiObject): EndpointColumns {
 }
 
 function jobColumns({ spec, status }: UiObject): JobColumns {
-  const { progressPercent, etaSeconds, duration } = status ?? {};
+  const { etaSeconds, duration, total, succeeded = 0, failed = 0 } = status ?? {};
+  const { model, voiceSetting } = spec.template?.speech ?? spec;
+  const ended = total === undefined ? undefined : Math.floor((100 * (succeeded + failed)) / total);
   return {
     phase: status?.phase ?? "Pending",
-    model: spec.model ?? status?.model ?? "",
-    voice: spec.voiceSetting?.voiceID ?? "",
+    model: model ?? status?.model ?? "",
+    voice: voiceSetting?.voiceID ?? "",
     results: status?.results?.length ?? 0,
-    progressPercent,
+    progressPercent: status?.progressPercent ?? ended,
     etaSeconds,
     duration,
   };

@@ -3,6 +3,7 @@ import type { ArtifactStoreSpec } from "../api/v1alpha1/artifact-store.ts";
 import type { BillReportStatus } from "../api/v1alpha1/bill-report.ts";
 import type { GpuEndpointSpec, GpuEndpointStatus } from "../api/v1alpha1/gpu-endpoint.ts";
 import { JOB_RESOURCES } from "../api/v1alpha1/kinds.ts";
+import type { MediaBatchSpec, MediaBatchStatus } from "../api/v1alpha1/media-batch.ts";
 import type { SpeechJobSpec } from "../api/v1alpha1/speech-job.ts";
 import type { VideoJobSpec, VideoJobStatus } from "../api/v1alpha1/video-job.ts";
 import type { Job } from "../controllers/jobs/types.ts";
@@ -22,6 +23,7 @@ type UiSpec = Partial<
     >
   > &
   Partial<Pick<VideoJobSpec, "imageToVideo" | "videoToVideo">> &
+  Partial<Pick<MediaBatchSpec, "template">> &
   Partial<Pick<AccountSpec, "baseURL" | "budget">> &
   Partial<Pick<ClusterAccountSpec, "results" | "speech">> &
   Partial<Pick<ArtifactStoreSpec, "s3" | "volume">> & { image?: string };
@@ -51,6 +53,7 @@ type UiStatus = AnyStatus & {
       | "nextAttemptTime"
     >
   > &
+  Partial<Pick<MediaBatchStatus, "active" | "expectedCost" | "index">> &
   Partial<Pick<AccountStatus, "spend" | "budgets" | "prices">> &
   Partial<
     Pick<

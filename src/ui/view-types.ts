@@ -280,7 +280,7 @@ export type ManifestView = {
   yaml: string;
   object?: object;
   problems: ManifestProblemView[];
-  price?: { amount: string; per: "Job" | "Hour" };
+  price?: { amount: string; per: "Job" | "Batch" | "Hour" };
 };
 /** What an edit changes, as YAML. */
 export type ReviewView = { before: string; after: string; problems: ManifestProblemView[] };

@@ -85,6 +85,7 @@ it("kubectl get mooring lists every kind, each by its short name too", async () 
     "billreports bill",
     "clusteraccounts cacct",
     "gpuendpoints gpuep",
+    "mediabatches batch",
     "speechjobs speech",
     "videojobs video",
   ]);

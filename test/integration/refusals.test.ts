@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { kubectlInNamespace } from "../support/kubectl.ts";
 import type { Change } from "../support/manifests.ts";
 import { accountRefusals } from "../support/refusals/account.ts";
+import { batchRefusals } from "../support/refusals/batch.ts";
 import { billRefusals } from "../support/refusals/bill.ts";
 import { endpointRefusals } from "../support/refusals/endpoint.ts";
 import { type Refusal, refusalsOf } from "../support/refusals/refusal.ts";
@@ -66,6 +67,7 @@ const tables: [string, readonly Refusal[]][] = [
   ["VideoJob", videoRefusals],
   ["Account and ClusterAccount", accountRefusals],
   ["BillReport", billRefusals],
+  ["MediaBatch", batchRefusals],
   ["ArtifactStore", artifactStoreRefusals],
 ];
 

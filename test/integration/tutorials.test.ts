@@ -92,6 +92,13 @@ it("the first audiobook is paid for once", async () => {
   expect(outputs.at(-1)?.match(/^cli-speechjob-/gm)).toHaveLength(1);
 });
 
+it("an audiobook in one manifest ends with files, and a new paragraph alone is paid for", async () => {
+  const outputs = await follow("audiobook-in-one-manifest");
+  expect(outputs.join("\n")).toMatch(/^story +40\/40 +Completed/m);
+  expect(outputs.join("\n")).toContain("p-001.mp3");
+  expect(outputs.at(-1)).toContain("paid for: 1");
+});
+
 it("a team waits for its budget, and another one is refused", async () => {
   const address = async (manifest: string) => {
     const { stdout } = await shell("kubectl get clusteraccount default -o jsonpath='{.spec.baseURL}'");

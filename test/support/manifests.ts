@@ -18,6 +18,7 @@ export type Variant =
   | "account"
   | "clusterAccount"
   | "bill"
+  | "batch"
   | "s3Store"
   | "volumeStore";
 
@@ -64,6 +65,14 @@ const specs: Record<Variant, { kind: string; spec: Record<string, unknown> }> = 
     spec: {
       baseURL: "https://api.example.com",
       apiKeySecretRef: { namespace: "default", name: "key", key: "apiKey" },
+    },
+  },
+  batch: {
+    kind: "MediaBatch",
+    spec: {
+      items: { inline: [{ text: "Ahoy." }] },
+      template: { speech: { model: "speech-2.6-turbo", voiceSetting: { voiceID: "announcer" } } },
+      output: { storeRef: { name: "results" }, keyPrefix: "book" },
     },
   },
   bill: { kind: "BillReport", spec: { lastDays: 30 } },

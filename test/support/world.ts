@@ -11,6 +11,7 @@ import {
   artifactStoreResource,
   billReportResource,
   gpuEndpointResource,
+  mediaBatchResource,
   speechJobResource,
   videoJobResource,
 } from "../../src/api/v1alpha1/kinds.ts";
@@ -30,6 +31,7 @@ const RESOURCES: Record<string, Resource> = {
   ArtifactStore: artifactStoreResource,
   BillReport: billReportResource,
   GpuEndpoint: gpuEndpointResource,
+  MediaBatch: mediaBatchResource,
   SpeechJob: speechJobResource,
   VideoJob: videoJobResource,
   Secret: secretResource,

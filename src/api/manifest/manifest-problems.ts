@@ -36,8 +36,17 @@ export function manifestProblems(object: unknown): ManifestProblem[] | undefined
     .map((field) => ({ path: [field], message: unknown(field, ROOT_FIELDS) }));
   problems.push(...metadataProblems(metadata, definition.resource.namespaced));
   if (spec === undefined || spec === null) return [...problems, { path: ["spec"], message: "is missing" }];
-  problems.push(...unknownFields(spec, structuralSchema(definition.spec), ["spec"]));
+  problems.push(...unknownFields(spec, structuralOf(definition.spec), ["spec"]));
   return [...problems, ...schemaProblems(definition.spec, spec)];
+}
+
+const structural = new WeakMap<z.ZodType, Record<string, unknown>>();
+
+/** Made once for each schema: a batch checks 100,000 objects. */
+function structuralOf(schema: z.ZodType): Record<string, unknown> {
+  const known = structural.get(schema) ?? structuralSchema(schema);
+  structural.set(schema, known);
+  return known;
 }
 
 function knownKind(written: string): string {

@@ -10,9 +10,9 @@ export const CONDITIONS = {
   Stalled: "Every kind, present only while True: the user must act, or the job failed (kstatus: Failed).",
   Synced: "GpuEndpoint: the remote endpoint matches the spec.",
   Stopped: "GpuEndpoint: suspended, and no worker runs.",
-  Suspended: "Jobs: waits because of `spec.suspend`.",
-  Complete: "Jobs: succeeded.",
-  Failed: "Jobs: failed. Comes with Stalled=True and Ready=False.",
+  Suspended: "Jobs and batches: waits because of `spec.suspend`.",
+  Complete: "Jobs and batches: succeeded.",
+  Failed: "Jobs and batches: failed. Comes with Stalled=True and Ready=False.",
   ResultsAvailable: "Jobs: the results can be fetched, from their URLs or from the store.",
   TaskAttached:
     "Jobs, present only while the annotation mooring.dev/attach-task applies: the job follows the task that the annotation names.",

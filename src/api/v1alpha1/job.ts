@@ -47,6 +47,17 @@ export const outputSchema = z
   })
   .describe("Copies the results to an ArtifactStore before their URLs expire.");
 
+const jobOutputSchema = outputSchema
+  .extend({
+    name: matching(
+      "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$",
+      128,
+      "Name of the result: its key is PREFIX/NAME.TYPE, of further results PREFIX/NAME-1.TYPE and so on. What has this key is replaced. Default: a key that no other object has.",
+      "output.name must be 1 to 128 letters, digits, '.', '_' and '-', a letter or digit first",
+    ).optional(),
+  })
+  .describe("Copies the results to an ArtifactStore before their URLs expire.");
+
 /** Where to tell that a job has ended. `secretRef`: the schema of the signing secret. */
 export const callbackSchema = z
   .object({
@@ -89,7 +100,7 @@ export const commonJobSpec = {
     0,
     "Seconds after the end of the job until the object is deleted. Default: never.",
   ).optional(),
-  output: outputSchema.optional(),
+  output: jobOutputSchema.optional(),
   callback: callbackSchema.optional(),
   maxCost: yuan(
     "Most that the job may cost, all its attempts included. It is not sent while its estimate is higher, or no bill has shown a price of its model.",

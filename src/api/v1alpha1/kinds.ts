@@ -6,6 +6,7 @@ import { artifactStoreSpecSchema, artifactStoreStatusSchema } from "./artifact-s
 import { billReportSpecSchema, billReportStatusSchema } from "./bill-report.ts";
 import { gpuEndpointRules, gpuEndpointSpecSchema } from "./gpu-endpoint.ts";
 import { gpuEndpointStatusSchema } from "./gpu-endpoint-status.ts";
+import { mediaBatchRules, mediaBatchSpecSchema, mediaBatchStatusSchema } from "./media-batch.ts";
 import { GROUP, VERSION } from "./meta.ts";
 import { speechJobSpecSchema, speechJobStatusSchema } from "./speech-job.ts";
 import { videoJobSpecSchema, videoJobStatusSchema } from "./video-job.ts";
@@ -17,6 +18,7 @@ const resource = (kind: string, plural: string, namespaced = true): Resource => 
 export const gpuEndpointResource = resource("GpuEndpoint", "gpuendpoints");
 export const speechJobResource = resource("SpeechJob", "speechjobs");
 export const videoJobResource = resource("VideoJob", "videojobs");
+export const mediaBatchResource = resource("MediaBatch", "mediabatches");
 export const accountResource = resource("Account", "accounts");
 export const clusterAccountResource = resource("ClusterAccount", "clusteraccounts", false);
 export const billReportResource = resource("BillReport", "billreports");
@@ -94,6 +96,26 @@ const definitions: Omit<KindDefinition, "singular">[] = [
     columns: jobColumns(".status.model"),
     spec: videoJobSpecSchema,
     status: videoJobStatusSchema,
+  },
+  {
+    resource: mediaBatchResource,
+    description: "Many paid jobs from one manifest: a SpeechJob or a VideoJob for each item of a list.",
+    shortNames: ["batch"],
+    columns: [
+      { name: "Progress", type: "string", jsonPath: ".status.progress" },
+      readyReason,
+      { name: "Active", type: "integer", jsonPath: ".status.active" },
+      { name: "Failed", type: "integer", jsonPath: ".status.failed" },
+      { name: "Halted", type: "integer", jsonPath: ".status.halted" },
+      AGE,
+      { name: "Cost", type: "string", jsonPath: ".status.costSoFar", wide: true },
+      { name: "Expected", type: "string", jsonPath: ".status.expectedCost", wide: true },
+      { name: "Duration", type: "string", jsonPath: ".status.duration", wide: true },
+      { name: "Index", type: "string", jsonPath: ".status.index.uri", wide: true },
+    ],
+    spec: mediaBatchSpecSchema,
+    status: mediaBatchStatusSchema,
+    rules: mediaBatchRules,
   },
   {
     resource: accountResource,

@@ -27,7 +27,7 @@ export const REASONS = {
     Ready: "The account can be used.",
     Serving: "The remote endpoint serves.",
     InSync: "The remote endpoint matches the spec.",
-    Completed: "The job succeeded and its results are known.",
+    Completed: "The job succeeded and its results are known, or all items of the batch did.",
     Available: "The results can be fetched.",
     Stored: "The results are copied to the store.",
     Authenticated: "The service accepts the key.",
@@ -107,6 +107,15 @@ export const REASONS = {
     Expiring: "A quarter of the lifetime of the result URLs is left, and no copy exists.",
     Expired: "The result URLs expired, and no copy exists.",
     TaskRunsOn: "The job was deleted after its submission. The service cannot stop the task and charges for it.",
+  },
+  Batches: {
+    InvalidItems: "The items of the batch cannot be used. The message has the first lines with what is wrong.",
+    ItemsChanged:
+      "The items are not those that were checked when the batch began. The message has both numbers. Nothing more is started.",
+    JobNameTaken: "An object that the batch did not create has the name of one of its jobs. The message names it.",
+    JobsHalted: "Only jobs that wait for a decision are left. `mooring resolve` decides for all of them at once.",
+    FailedIndexes: "All items have ended, and some failed. `status.failedIndexes` has their indexes.",
+    MaxFailedIndexesExceeded: "More items failed than `maxFailedIndexes` allows.",
   },
   "Artifact stores": {
     StoreDenied: "The artifact store refuses the credentials, they lack a permission, or the store has none.",

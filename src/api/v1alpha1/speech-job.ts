@@ -55,7 +55,8 @@ const streamOptionsSchema = z
   })
   .describe("How the stream is sent; speech-2.6-turbo with stream only.");
 
-const speechJobFields = z.object({
+/** Without the rules between them. */
+export const speechJobFields = z.object({
   ...commonJobSpec,
   model: z
     .enum(speechModels)

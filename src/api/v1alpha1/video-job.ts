@@ -21,36 +21,36 @@ const lorasSchema = ruled(listOf(loraSchema, 8, "LoRA weights, at most 3."), [
   },
 ]);
 
-const imageToVideoSchema = ruled(
-  z.object({
-    prompt: text(2000, "What the video shows, 1 to 2000 characters."),
-    imageURL: httpUrl("URL of the input image.", "imageURL"),
-    negativePrompt: text(2000, "What the video must not show, at most 2000 characters.", 0).optional(),
-    width: int(1, "Pixels; only with height, as one of 480x832, 832x480, 720x1280, 1280x720. Default 832.").optional(),
-    height: int(1, "Pixels; only with width. Default 480.").optional(),
-    loras: lorasSchema.optional(),
-    seed: z.int().min(-1).max(9_999_999_999).describe("-1 (random) to 9999999999. Default -1.").optional(),
-    steps: int(1, "Inference steps, 1 to 40. Default 30.", 40).optional(),
-    guidanceScale: z.number().min(0).max(10).describe("Adherence to the prompt, 0 to 10. Default 5.").optional(),
-    flowShift: z.number().min(1).max(10).describe("1 to 10; higher gives faster, larger motion. Default 5.").optional(),
-    enableSafetyChecker: flag("Check the content. Default true.").optional(),
-    fastMode: flag("Faster, may lower quality and price. Default false.").optional(),
-    watermark: flag("Add a text watermark that marks AI generation. Default false.").optional(),
-  }),
-  [
-    {
-      cel: "has(self.width) == has(self.height)",
-      message: "width and height go together: set both, as one of 480x832, 832x480, 720x1280, 1280x720, or neither",
-      holds: ({ width, height }) => (width === undefined) === (height === undefined),
-    },
-    {
-      cel: `!has(self.width) || !has(self.height) || ${pairs.map((pair) => `(self.width == ${pair.replace("x", " && self.height == ")})`).join(" || ")}`,
-      message: `width x height must be one of ${pairs.join(", ")}: choose one, or set neither`,
-      holds: ({ width, height }) =>
-        width === undefined || height === undefined || pairs.some((pair) => pair === `${width}x${height}`),
-    },
-  ],
-).describe("Generate a video from an image (model vid-i2v); 5 seconds long.");
+/** Without the rules between them. */
+export const imageToVideoFields = z.object({
+  prompt: text(2000, "What the video shows, 1 to 2000 characters."),
+  imageURL: httpUrl("URL of the input image.", "imageURL"),
+  negativePrompt: text(2000, "What the video must not show, at most 2000 characters.", 0).optional(),
+  width: int(1, "Pixels; only with height, as one of 480x832, 832x480, 720x1280, 1280x720. Default 832.").optional(),
+  height: int(1, "Pixels; only with width. Default 480.").optional(),
+  loras: lorasSchema.optional(),
+  seed: z.int().min(-1).max(9_999_999_999).describe("-1 (random) to 9999999999. Default -1.").optional(),
+  steps: int(1, "Inference steps, 1 to 40. Default 30.", 40).optional(),
+  guidanceScale: z.number().min(0).max(10).describe("Adherence to the prompt, 0 to 10. Default 5.").optional(),
+  flowShift: z.number().min(1).max(10).describe("1 to 10; higher gives faster, larger motion. Default 5.").optional(),
+  enableSafetyChecker: flag("Check the content. Default true.").optional(),
+  fastMode: flag("Faster, may lower quality and price. Default false.").optional(),
+  watermark: flag("Add a text watermark that marks AI generation. Default false.").optional(),
+});
+
+const imageToVideoSchema = ruled(imageToVideoFields, [
+  {
+    cel: "has(self.width) == has(self.height)",
+    message: "width and height go together: set both, as one of 480x832, 832x480, 720x1280, 1280x720, or neither",
+    holds: ({ width, height }) => (width === undefined) === (height === undefined),
+  },
+  {
+    cel: `!has(self.width) || !has(self.height) || ${pairs.map((pair) => `(self.width == ${pair.replace("x", " && self.height == ")})`).join(" || ")}`,
+    message: `width x height must be one of ${pairs.join(", ")}: choose one, or set neither`,
+    holds: ({ width, height }) =>
+      width === undefined || height === undefined || pairs.some((pair) => pair === `${width}x${height}`),
+  },
+]).describe("Generate a video from an image (model vid-i2v); 5 seconds long.");
 
 export const videoSizes = [
   "1280*720",
@@ -94,7 +94,8 @@ const videoToVideoSchema = z
   })
   .describe("Generate a video from reference videos (model vid2.6-v2v).");
 
-const videoJobFields = z.object({
+/** Without the rules between them. */
+export const videoJobFields = z.object({
   ...commonJobSpec,
   imageToVideo: imageToVideoSchema.optional(),
   videoToVideo: videoToVideoSchema.optional(),

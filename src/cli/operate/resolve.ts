@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { parseDuration } from "../../api/schema/duration.ts";
-import { JOB_KINDS } from "../../api/v1alpha1/kinds.ts";
+import { JOB_KINDS, KINDS, mediaBatchResource } from "../../api/v1alpha1/kinds.ts";
+import type { MediaBatch } from "../../api/v1alpha1/media-batch.ts";
 import { deadlineSignal, systemClock } from "../../base/clock.ts";
 import { oneLine } from "../../base/manifest-yaml.ts";
 import { accountOfResources } from "../../controllers/account/binding.ts";
@@ -9,7 +10,7 @@ import { type Job, paidOperation } from "../../controllers/jobs/types.ts";
 import { type Resolution, resolutionOf } from "../../describe/resolution.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Resource } from "../../kube/resource.ts";
-import { keyOf } from "../../kube/types.ts";
+import { type KubeObject, keyOf } from "../../kube/types.ts";
 import { timeZone } from "../../provider/money/time-zone.ts";
 import { addClusterOptions, type ClusterFlags, withCluster } from "../account-source.ts";
 import { connectAccount } from "../connect-account.ts";
@@ -17,6 +18,7 @@ import { exitCodesHelp } from "../exit-codes.ts";
 import { OBJECT_HELP, type ObjectWords, objectWords, readNamed } from "../object-argument.ts";
 import { documentOf, tableOf } from "../table.ts";
 import { act, type HaltDecision } from "./resolve/act.ts";
+import { actOnAll, haltedJobsOf, haltedText } from "./resolve/batch.ts";
 import { billsOfDay, type DayBill } from "./resolve/bills.ts";
 import { type SentRequests, sentRequests } from "./resolve/sent.ts";
 
@@ -30,6 +32,7 @@ type ResolveFlags = ClusterFlags & {
 };
 
 const BILLS_MS = 60_000;
+const RESOLVED_KINDS = KINDS.filter((kind) => JOB_KINDS.includes(kind) || kind.resource === mediaBatchResource);
 const HELP = `
 A job is Halted when it is unknown whether the service accepted its paid request, or when the service accepted it and the
 result cannot be used. Without a decision, the command shows the
@@ -40,10 +43,13 @@ Mooring knows. Then decide:
   --resubmit     send the request again, which may be paid for twice
   --give-up      delete the job
 
+Of a MediaBatch, the command lists the halted jobs, and carries out one decision for all of them.
+
 Examples:
   mooring resolve speechjob/greeting -n team-a
   mooring resolve speechjob/greeting -n team-a --task-id 7c9e6679
   mooring resolve videojob/sea --resubmit
+  mooring resolve mediabatch/book --give-up
 
 `;
 
@@ -60,7 +66,7 @@ export function registerResolveCommand(program: Command): void {
     .option("--timeout <duration>", "how long to wait for the operator, such as 30s or 5m", "60s")
     .addOption(new Option("-o, --output <format>", "text, json or yaml").choices(FORMATS).default("text"))
     .addHelpText("after", HELP + exitCodesHelp("resolve"))
-    .action(async (words: string[], flags: ResolveFlags) => run(objectWords(words, JOB_KINDS), flags));
+    .action(async (words: string[], flags: ResolveFlags) => run(objectWords(words, RESOLVED_KINDS), flags));
 }
 
 async function run(words: ObjectWords, flags: ResolveFlags): Promise<void> {
@@ -68,7 +74,12 @@ async function run(words: ObjectWords, flags: ResolveFlags): Promise<void> {
   const decision = decisionOf(flags);
   await withCluster(flags, async (cluster) => {
     const { kube } = cluster;
-    const { resource, object: job } = await readNamed<Job>(cluster, words, JOB_KINDS);
+    const { resource, object: job } = await readNamed<Job>(cluster, words, RESOLVED_KINDS);
+    if (resource === mediaBatchResource) {
+      const batch = job as KubeObject as MediaBatch;
+      process.stdout.write(await batchText(kube, batch, decision, { timeoutMs, output: flags.output }));
+      return;
+    }
     const phase = job.status?.phase ?? "Pending";
     if (phase !== "Halted") {
       throw new Error(`${resource.kind} ${keyOf(job)} is ${phase}: only a Halted job waits for a decision`);
@@ -82,6 +93,21 @@ async function run(words: ObjectWords, flags: ResolveFlags): Promise<void> {
     const shown = { ...resolution, ...(await evidenceOf(kube, resource, job, resolution)) };
     process.stdout.write(flags.output === "text" ? resolutionText(shown) : documentOf(shown, flags.output));
   });
+}
+
+async function batchText(
+  kube: KubeClient,
+  batch: MediaBatch,
+  decision: HaltDecision | undefined,
+  { timeoutMs, output }: { timeoutMs: number; output: ResolveFlags["output"] },
+): Promise<string> {
+  if (decision !== undefined) return `${oneLine(await actOnAll(kube, batch, decision, timeoutMs))}\n`;
+  const jobs = await haltedJobsOf(kube, batch);
+  if (output === "text") return haltedText(batch, jobs);
+  return documentOf(
+    { object: `MediaBatch ${keyOf(batch)}`, halted: jobs.map(({ metadata }) => metadata.name) },
+    output,
+  );
 }
 
 function decisionOf({ taskId, resubmit, giveUp }: ResolveFlags): HaltDecision | undefined {

@@ -2,7 +2,8 @@ import { type Command, Option } from "commander";
 import { parseAllDocuments } from "yaml";
 import { manifestProblems } from "../../api/manifest/manifest-problems.ts";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
-import { gpuEndpointResource, JOB_RESOURCES, KINDS } from "../../api/v1alpha1/kinds.ts";
+import { gpuEndpointResource, JOB_RESOURCES, KINDS, mediaBatchResource } from "../../api/v1alpha1/kinds.ts";
+import type { MediaBatch } from "../../api/v1alpha1/media-batch.ts";
 import { systemClock } from "../../base/clock.ts";
 import { oneLine } from "../../base/manifest-yaml.ts";
 import { parseYuan } from "../../base/money.ts";
@@ -21,6 +22,7 @@ import { exitCodesHelp } from "../exit-codes.ts";
 import { itemsOf, tableOf } from "../table.ts";
 import { KUBECTL_YAML, manifestFiles } from "./manifest-files.ts";
 import { type AppliedObject, appliedObject } from "./plan/applied-object.ts";
+import { plannedBatch } from "./plan/batch-plan.ts";
 import { accountBlockers, jobBlockers } from "./plan/blockers.ts";
 import { planOf } from "./plan/endpoint-plan.ts";
 import { blocked, conflict, type Planned, type PlannedAction } from "./plan/planned.ts";
@@ -140,6 +142,11 @@ function createPlanner(kube: KubeClient, after: KubeClient, accounts: Map<string
       if (blockers.length > 0) return blocked(blockers);
       return { ...planned, ...costOfEndpoint(endpoint, await readable(endpoint)) };
     }
+    if (resource === mediaBatchResource) {
+      const batch = object as MediaBatch;
+      const planned = heldJob(batch, live !== undefined);
+      return planned ?? plannedBatch(deps, batch, await readable(batch));
+    }
     if (!JOB_RESOURCES.includes(resource)) return { action: "None", message: "no change at the service", changes: [] };
     const job = object as NamespacedObject as Job;
     const planned = plannedJob(job, live !== undefined);
@@ -152,7 +159,7 @@ function createPlanner(kube: KubeClient, after: KubeClient, accounts: Map<string
   }
 
   /** The account of an object, unless the user may not read it. */
-  function readable(object: Job | GpuEndpoint): Promise<ReadableAccount> {
+  function readable(object: Job | GpuEndpoint | MediaBatch): Promise<ReadableAccount> {
     return findAccount(after, object.metadata.namespace, accountToUse(object)).catch((error: unknown) => {
       if (!isForbidden(error)) throw error;
       return undefined;
@@ -162,10 +169,16 @@ function createPlanner(kube: KubeClient, after: KubeClient, accounts: Map<string
 
 /** The spec of a job cannot be changed, so only a new job sends a request. */
 export function plannedJob(job: Job, exists: boolean): Omit<Planned, "object"> {
-  const held = job.spec.suspend ? "it is suspended" : job.spec.managedBy && `${job.spec.managedBy} runs it`;
+  return (
+    heldJob(job, exists) ?? { action: "Submit", message: `send a paid request (${paidOperation(job)})`, changes: [] }
+  );
+}
+
+/** Why a job or a batch sends nothing. Undefined: it does. */
+function heldJob({ spec }: Job | MediaBatch, exists: boolean): Omit<Planned, "object"> | undefined {
+  const held = spec.suspend ? "it is suspended" : spec.managedBy && `${spec.managedBy} runs it`;
   const reason = exists ? "the job exists" : held;
-  if (reason) return { action: "None", message: `no change: ${reason}`, changes: [] };
-  return { action: "Submit", message: `send a paid request (${paidOperation(job)})`, changes: [] };
+  return reason ? { action: "None", message: `no change: ${reason}`, changes: [] } : undefined;
 }
 
 export function exitCodeOf(planned: readonly Planned[]): number {
@@ -194,7 +207,7 @@ function block({ object, action, message, changes, problems = [], ...cost }: Pla
 
 function costText({ estimatedCost, per }: Partial<PlannedCost>): string {
   if (estimatedCost === undefined) return "";
-  return per === "Job" ? `; costs about ${estimatedCost} yuan` : `; costs up to ${estimatedCost} yuan an hour`;
+  return per === "Hour" ? `; costs up to ${estimatedCost} yuan an hour` : `; costs about ${estimatedCost} yuan`;
 }
 
 function summary(planned: readonly Planned[]): string {

@@ -2,7 +2,7 @@
 export const MAX_ITEMS = 100_000;
 
 /** Longest text of ranges in a status, in characters. A longer one is cut, and a bitmap has the whole set. */
-export const RANGES_LIMIT = 12 * 1024;
+export const RANGES_LIMIT = 6 * 1024;
 
 /** Ends ranges that are cut. */
 const CUT = ",...";

@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
 import { MAX_ITEMS } from "./index-set.ts";
+import type { SourceRecord } from "./records.ts";
 
 type Fields = Record<string, unknown>;
 
 /** One item: what it changes in the template (RFC 7396), and the name of its result. */
 export type Item = { index: number; name: string | undefined; patch: Fields };
+
+/** A record as JSON. `problem`: why it cannot be one. */
+export type ItemLine = SourceRecord & { problem?: string };
 
 /** `line`: from 1. */
 export type ItemProblem = { line: number; message: string };
@@ -21,71 +25,58 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 /** How items are checked. */
 export type ItemCheck = {
   /** Why the job of an item would be refused; undefined: it would not. */
-  problemOf: (item: Item) => string | undefined;
+  problemOf: (item: Item) => Promise<string | undefined>;
+  /** Called with each record that is an item. */
+  onItem?: (index: number, line: ItemLine) => void;
   /** Gives other work a turn; undefined: not now. Default: never. */
   turn?: () => Promise<void> | undefined;
 };
 
 /**
- * Checks every line of JSON Lines before anything is sent: its JSON, its fields, duplicate names, and the number of items. Blank lines
- * are no items. The hash covers all items in their order, but no blank lines.
+ * Checks every item before anything is sent: its JSON, its fields, duplicate names, and the number of items. Blank lines are no items. The
+ * hash covers all items in their order, but no blank lines.
  */
 export async function checkItems(
-  lines: AsyncIterable<string> | Iterable<string>,
-  { problemOf, turn }: ItemCheck,
+  lines: AsyncIterable<ItemLine>,
+  { problemOf, onItem, turn }: ItemCheck,
 ): Promise<CheckedItems> {
   const hash = createHash("sha256");
   const lineOfName = new Map<string, number>();
   const problems: ItemProblem[] = [];
   let count = 0;
   let total = 0;
-  let line = 0;
-  const add = (message: string) => {
+  const add = (line: number, message: string) => {
     count++;
     if (problems.length < SHOWN_PROBLEMS) problems.push({ line, message });
   };
 
-  for await (const text of lines) {
-    line++;
-    if (text.trim() === "") continue;
+  for await (const record of lines) {
+    const { text, line } = record;
+    if (isBlank(record)) continue;
     if (total === MAX_ITEMS) {
-      add(`there are more than ${MAX_ITEMS} items: divide them among several batches`);
+      add(line, `there are more than ${MAX_ITEMS} items: divide them among several batches`);
       break;
     }
     hash.update(text.trim()).update("\n");
-    const parsed = parseItem(text, total++);
-    const problem = typeof parsed === "string" ? parsed : (nameProblem(parsed, line, lineOfName) ?? problemOf(parsed));
-    if (problem !== undefined) add(problem);
+    onItem?.(total, record);
+    const parsed = itemOf(record, total++);
+    const problem =
+      typeof parsed === "string" ? parsed : (nameProblem(parsed, line, lineOfName) ?? (await problemOf(parsed)));
+    if (problem !== undefined) add(line, problem);
     await turn?.();
   }
 
-  if (total === 0) add("there are no items: add one line of JSON for each");
+  if (total === 0 && count === 0) add(1, "there are no items: add one");
   return count > 0 ? { kind: "Bad", problems, count } : { kind: "Good", total, hash: hash.digest("hex") };
 }
 
-/** The items with these indexes. @throws Error when a line that was checked is no item any more */
-export async function pickItems(
-  lines: AsyncIterable<string> | Iterable<string>,
-  indexes: ReadonlySet<number>,
-): Promise<Map<number, Item>> {
-  const found = new Map<number, Item>();
-  let index = 0;
-  if (indexes.size === 0) return found;
-  for await (const text of lines) {
-    if (text.trim() === "") continue;
-    if (indexes.has(index)) {
-      const item = parseItem(text, index);
-      if (typeof item === "string") throw new Error(`item ${index}: ${item}`);
-      found.set(index, item);
-      if (found.size === indexes.size) break;
-    }
-    index++;
-  }
-  return found;
+export function isBlank({ text, problem }: ItemLine): boolean {
+  return problem === undefined && text.trim() === "";
 }
 
-/** The item of a line, or why it is none. */
-function parseItem(text: string, index: number): Item | string {
+/** The item of a record, or why it is none. */
+export function itemOf({ text, problem }: ItemLine, index: number): Item | string {
+  if (problem !== undefined) return problem;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -105,16 +96,6 @@ function nameProblem({ name }: Item, line: number, lineOfName: Map<string, numbe
   if (other !== undefined) return `name ${name} is also in line ${other}: give each item its own name`;
   lineOfName.set(name, line);
   return undefined;
-}
-
-/** The lines of a text, without their ends. */
-export function* linesOf(text: string): Iterable<string> {
-  let from = 0;
-  for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {
-    yield text.slice(from, end);
-    from = end + 1;
-  }
-  if (from < text.length) yield text.slice(from);
 }
 
 /** A JSON merge patch (RFC 7396): null removes, objects merge, everything else is replaced. */

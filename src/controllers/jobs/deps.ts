@@ -12,6 +12,8 @@ export type JobWiring = {
   callbacks: Callbacks;
   stores: StoreRegistry;
   claims: RequestClaims;
+  /** Whether a job that has sent nothing may begin; it is reconciled when it may. Default: it may. */
+  mayStart?: (job: Job) => boolean;
   /** Default: none are kept. */
   metrics?: JobMetrics;
 };

@@ -63,6 +63,7 @@ async function observeWaiting<T extends Job>(
   attempt: number,
 ): Promise<Observed | undefined> {
   const { deps, job, now } = context;
+  if (deps.mayStart?.(job) === false) return undefined;
   const held = heldBack(context);
   if (held !== undefined) return { observation: held };
   const restored = deps.shared.heldByRestore(job);

@@ -7,7 +7,8 @@ import type { World } from "../scenario/world.ts";
  * had sent it, or may have, and is gone or failed before the store had its results.
  */
 export function watchReuse({ plan, storage, payments }: Pick<World, "plan" | "storage" | "payments">): void {
-  const shared = new Set(plan.objects.flatMap(({ serial, reuse }) => (reuse === true ? [serial] : [])));
+  const items = (plan.batches ?? []).flatMap(({ serials, reuse }) => (reuse ? serials : []));
+  const shared = new Set([...plan.objects.flatMap(({ serial, reuse }) => (reuse === true ? [serial] : [])), ...items]);
   if (shared.size === 0) return;
   const lost = new Set<string>();
   storage.onRestore(() => shared.forEach((serial) => void payments.lost(serial)));

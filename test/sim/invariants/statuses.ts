@@ -7,7 +7,16 @@ import { jobContradictions, type StatusWorld, statusPathOf } from "./job-status.
 import { condition, conditionsOf } from "./stability.ts";
 
 /** Kinds that have conditions. */
-const KINDS = ["Account", "ClusterAccount", "ArtifactStore", "BillReport", "GpuEndpoint", "SpeechJob", "VideoJob"];
+const KINDS = [
+  "Account",
+  "ClusterAccount",
+  "ArtifactStore",
+  "BillReport",
+  "GpuEndpoint",
+  "MediaBatch",
+  "SpeechJob",
+  "VideoJob",
+];
 
 /**
  * How a status contradicts its object, the status that it replaces, or what the service has: what docs/reference/api.md says of statuses.

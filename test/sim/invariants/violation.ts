@@ -7,6 +7,7 @@ export type Invariant =
   | "OutcomeKept"
   | "StaysBound"
   | "RestoreConfirmed"
+  | "Recorded"
   | "TerminalPhase"
   | "TrueStatus"
   | "Consistent"

@@ -5,7 +5,7 @@ import { hasOpenRecord } from "../../support/open-records.ts";
 import type { AnyObject, World } from "../../support/world.ts";
 import type { Stage } from "../stage/stage.ts";
 
-const KINDS = ["Account", "ArtifactStore", "BillReport", "GpuEndpoint", "SpeechJob", "VideoJob"];
+const KINDS = ["Account", "ArtifactStore", "BillReport", "GpuEndpoint", "MediaBatch", "SpeechJob", "VideoJob"];
 /** ConfigMaps that are not results. */
 const INTERNAL = /^(kube-root-ca\.crt|mooring-.*)$/;
 

@@ -1,8 +1,10 @@
+import { mediaBatchResource, speechJobResource, videoJobResource } from "../../../src/api/v1alpha1/kinds.ts";
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
+import { BATCH_LABEL } from "../../../src/controllers/batch/child.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import type { PlacedAt } from "./cluster.ts";
-import { manifestOf, objectOf, resourceOf, setEnvSecret, setKeySecret } from "./manifests.ts";
-import type { Action, ObjectPlan } from "./plan.ts";
+import { batchManifest, manifestOf, objectOf, resourceOf, serialOf, setEnvSecret, setKeySecret } from "./manifests.ts";
+import type { Action, BatchPlan, ObjectPlan } from "./plan.ts";
 import type { World } from "./world.ts";
 
 /** How long users wait for a name that is still taken by an object in deletion. */
@@ -14,6 +16,10 @@ export function createObject(world: World, object: ObjectPlan): void {
   if (cluster.create(resourceOf(object), object.namespace, manifestOf(object)) && object.ttlSeconds === undefined)
     return;
   if (scheduler.now() < plan.chaosMs) scheduler.after(RETRY_MS, () => createObject(world, object));
+}
+
+export function createBatch({ cluster }: World, batch: BatchPlan): void {
+  cluster.create(mediaBatchResource, batch.namespace, batchManifest(batch));
 }
 
 /** A user or an administrator of the service does something. */
@@ -85,6 +91,7 @@ function changeRemote({ census, service }: World, action: OnObject): void {
  */
 export function releaseHalted(world: World, token: string): void {
   const { cluster, plan, payments } = world;
+  releaseItems(world, token);
   for (const object of plan.objects) {
     const found = objectOf(world, object);
     if (textAt(found?.["status"], "phase") !== "Halted") continue;
@@ -100,5 +107,21 @@ export function releaseHalted(world: World, token: string): void {
     }
     payments.released(object.serial);
     annotate(ANNOTATIONS.resubmitToken, token);
+  }
+}
+
+/** As `mooring resolve mediabatch/NAME --resubmit`: one decision for all halted jobs of a batch. */
+function releaseItems({ cluster, payments, plan }: World, token: string): void {
+  if ((plan.batches ?? []).length === 0) return;
+  for (const resource of [speechJobResource, videoJobResource]) {
+    for (const job of cluster.list(resource)) {
+      const metadata = objectAt(job, "metadata");
+      const serial = serialOf(job);
+      const isItem = textAt(metadata["labels"], BATCH_LABEL) !== undefined;
+      if (!isItem || serial === undefined || textAt(job["status"], "phase") !== "Halted") continue;
+      payments.released(serial);
+      const place = { namespace: textAt(metadata, "namespace"), name: textAt(metadata, "name") ?? "" };
+      cluster.patch(resource, place, { metadata: { annotations: { [ANNOTATIONS.resubmitToken]: token } } });
+    }
   }
 }

@@ -3,15 +3,17 @@ import {
   artifactStoreResource,
   clusterAccountResource,
   gpuEndpointResource,
+  mediaBatchResource,
   speechJobResource,
   videoJobResource,
 } from "../../../src/api/v1alpha1/kinds.ts";
 import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
+import { BATCH_LABEL } from "../../../src/controllers/batch/child.ts";
 import { namespaceResource, type Resource } from "../../../src/kube/resource.ts";
 import type { CoreRequest } from "../../../src/simulator/core.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import type { Cluster } from "./cluster.ts";
-import type { ObjectPlan, Plan } from "./plan.ts";
+import type { BatchPlan, ObjectPlan, Plan } from "./plan.ts";
 
 export const secretResource: Resource = {
   group: "",
@@ -59,7 +61,8 @@ export function createBase(cluster: Cluster, plan: Plan): void {
   cluster.create(secretResource, "platform", { metadata: { name: "key" }, data: { apiKey: base64(API_KEY) } });
   for (const namespace of ["team-a", "team-b"]) {
     setEnvSecret(cluster, namespace, ENV_VALUE);
-    if (plan.objects.some(({ stored }) => stored === true)) createStore(cluster, namespace);
+    if (plan.objects.some(({ stored }) => stored === true) || (plan.batches ?? []).length > 0)
+      createStore(cluster, namespace);
   }
   const budget =
     plan.budgetTasks === undefined
@@ -149,6 +152,30 @@ export function manifestOf(object: ObjectPlan): Json {
   return { apiVersion: "mooring.dev/v1alpha1", kind, metadata, spec: specOf(object) };
 }
 
+/** A batch whose items name what is sent by their serials. */
+export function batchManifest({ name, kind, serials, parallelism, synchronous, reuse }: BatchPlan): Json {
+  const marks = serials.map((serial) => markOf({ serial }));
+  const speech = {
+    model: synchronous ? "speech-2.6-turbo" : "speech-2.6-hd",
+    voiceSetting: { voiceID: "announcer" },
+    ...(synchronous ? { outputFormat: "hex" } : {}),
+  };
+  const video = { imageToVideo: { imageURL: "https://images.example.com/sea.png" } };
+  const inline: Json[] = marks.map((text) => (kind === "SpeechJob" ? { text } : { imageToVideo: { prompt: text } }));
+  const spec = {
+    items: { inline },
+    template: kind === "SpeechJob" ? { speech } : { video },
+    output: { storeRef: { name: "results" }, keyPrefix: name },
+    parallelism,
+    ...(reuse ? { reuse: "SameRequest" } : {}),
+  };
+  return { apiVersion: "mooring.dev/v1alpha1", kind: "MediaBatch", metadata: { name }, spec };
+}
+
+export function batchIn(world: { cluster: Cluster }, batch: BatchPlan): Json | undefined {
+  return world.cluster.get(mediaBatchResource, batch);
+}
+
 const TOKEN_ENV: Json = { name: "TOKEN", valueFrom: { secretKeyRef: { name: "env", key: "token" } } };
 
 function specOf(object: ObjectPlan): Json {
@@ -212,5 +239,7 @@ export function needsClusterAccount(world: { cluster: Cluster; plan: Plan }): bo
 
 export function serialOf(object: Json | undefined): number | undefined {
   const text = textAt(objectAt(object?.["metadata"], "annotations"), "example.com/serial");
-  return text === undefined ? undefined : Number(text);
+  if (text !== undefined) return Number(text);
+  const isOfBatch = textAt(objectAt(object?.["metadata"], "labels"), BATCH_LABEL) !== undefined;
+  return isOfBatch ? serialIn(JSON.stringify(object?.["spec"] ?? null)) : undefined;
 }

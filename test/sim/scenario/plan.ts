@@ -33,6 +33,20 @@ export type ObjectPlan = {
   copiedToken?: boolean;
 };
 
+/** A batch that a user creates. Each item has a serial as an object has. */
+export type BatchPlan = {
+  namespace: string;
+  name: string;
+  at: number;
+  kind: "SpeechJob" | "VideoJob";
+  serials: readonly number[];
+  parallelism: number;
+  /** SpeechJobs: the response has the audio. */
+  synchronous: boolean;
+  /** Items with the same serial send the same request, which is paid for once. */
+  reuse: boolean;
+};
+
 /** What users do, at the cluster or at the service. */
 export type Action =
   | { do: "scale"; serial: number; max: number }
@@ -109,6 +123,8 @@ export type Plan = {
   /** Most that tasks may cost, in tasks; undefined: no budget. */
   budgetTasks: number | undefined;
   objects: ObjectPlan[];
+  /** Default: none. */
+  batches?: readonly BatchPlan[];
   actions: Timed<Action>[];
   faults: Timed<Fault>[];
   /** Faults end here. */

@@ -2,6 +2,7 @@ import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { LEDGER_NAMES, WRITE_MS } from "../../../src/controllers/billing/ledger.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import { RunawayError, settled } from "../engine/scheduler.ts";
+import { judgeBatches, unfinishedBatches, watchBatches } from "../invariants/batches.ts";
 import { watchBindings } from "../invariants/bindings.ts";
 import { watchConcurrency } from "../invariants/concurrency.ts";
 import { judgeCopies } from "../invariants/copies.ts";
@@ -11,7 +12,7 @@ import { watchStatuses } from "../invariants/statuses.ts";
 import { createTruthWatch } from "../invariants/truth.ts";
 import type { Violation } from "../invariants/violation.ts";
 import { CALM, type FaultCounts } from "../network/weather.ts";
-import { createObject, performAction, releaseHalted } from "./actions.ts";
+import { createBatch, createObject, performAction, releaseHalted } from "./actions.ts";
 import { inject } from "./faults.ts";
 import { balance, handOver } from "./handing-over.ts";
 import { objectOf, resourceOf, SYNC_MS, serialOf } from "./manifests.ts";
@@ -68,6 +69,8 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     });
     watchBindings(world);
     watchReuse(world);
+    watchBatches(world);
+    for (const batch of plan.batches ?? []) scheduler.after(batch.at, () => createBatch(world, batch));
     for (const object of plan.objects) scheduler.after(object.at, () => createObject(world, object));
     for (const action of plan.actions) scheduler.after(action.at, () => performAction(world, action));
     for (const fault of plan.faults) scheduler.after(fault.at, () => inject(world, fault));
@@ -87,6 +90,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     await balance(world, (until) => runUntil(world, until));
     world.records.judgeEnd();
     judgeCopies(world);
+    if (judge.first() === undefined) judgeBatches(world);
     await stayQuiet(world);
   } finally {
     over = true;
@@ -127,7 +131,8 @@ async function becomeStable(world: World): Promise<void> {
   const { scheduler, judge, plan } = world;
   const deadline = scheduler.now() + STABLE_WITHIN_MS;
   let lookedAt = scheduler.now();
-  for (let wrong = unstable(world); wrong.length > 0 && judge.first() === undefined; wrong = unstable(world)) {
+  const look = () => [...unstable(world), ...unfinishedBatches(world)];
+  for (let wrong = look(); wrong.length > 0 && judge.first() === undefined; wrong = look()) {
     if (scheduler.now() >= deadline) {
       judge.violated("Stable", `${STABLE_WITHIN_MS / 60_000} minutes without a fault: ${wrong.join("\n")}`);
       return;

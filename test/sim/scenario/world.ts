@@ -121,7 +121,8 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
   const backoffs = createBackoffWatch(storage, scheduler.now, judge);
   const isReused = ({ body }: CoreRequest) => {
     const serial = serialIn(JSON.stringify(body ?? null));
-    return plan.objects.some((object) => object.serial === serial && object.reuse === true);
+    const isItem = (plan.batches ?? []).some(({ serials, reuse }) => reuse && serials.some((one) => one === serial));
+    return isItem || plan.objects.some((object) => object.serial === serial && object.reuse === true);
   };
   const weather = { api: CALM, service: CALM };
   const refusedStatuses = new Set<string>();

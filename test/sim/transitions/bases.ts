@@ -28,13 +28,20 @@ const ENDPOINT = {
 const JOB = { accountRef: { kind: "Account", name: "default" }, suspend: true, ttlSecondsAfterFinished: 86_400 };
 /** A private address: nothing is sent there for an Account. */
 const CALLBACK = { url: "http://127.0.0.1:9/ended", secretRef: REFERENCE };
-const SPEECH = {
-  ...JOB,
+const SPEECH_FIELDS = {
   voiceSetting: { voiceID: "announcer", speed: 1, vol: 1, pitch: 0, emotion: "calm", textNormalization: true },
   audioSetting: { format: "mp3", sampleRate: 32_000, bitrate: 128_000, channel: 1 },
   pronunciationDict: { tone: [{ word: "sea", sound: "see" }] },
   voiceModify: { pitch: 1, intensity: 1, timbre: 1, soundEffects: "echo" },
   languageBoost: "English",
+};
+const SPEECH = { ...JOB, ...SPEECH_FIELDS };
+const TEMPLATE = { onSubmissionUnknown: "Halt", activeDeadlineSeconds: 3_600 };
+const BATCH = {
+  ...JOB,
+  output: { storeRef: { name: "volume" }, keyPrefix: "films" },
+  parallelism: 10,
+  backoffLimitPerIndex: 0,
 };
 
 /** Several for a kind whose fields exclude each other. `baseURL` is that of the simulator. */
@@ -190,6 +197,86 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
       kind: "SpeechJob",
       name: "speech-callback",
       spec: { ...SPEECH, model: "speech-2.6-hd", text: "Ahoy NAME.", callback: CALLBACK },
+    },
+    {
+      kind: "MediaBatch",
+      name: "batch-speech",
+      spec: {
+        ...BATCH,
+        items: { inline: [{ text: "Ahoy NAME." }] },
+        template: {
+          speech: {
+            ...TEMPLATE,
+            model: "speech-2.6-turbo",
+            text: "Ahoy.",
+            ...SPEECH_FIELDS,
+            timbreWeights: [{ voiceID: "announcer", weight: 1 }],
+            stream: false,
+            streamOptions: { excludeAggregatedAudio: true },
+            outputFormat: "url",
+            aigcWatermark: false,
+          },
+        },
+      },
+      ready: "False",
+    },
+    {
+      kind: "MediaBatch",
+      name: "batch-map",
+      spec: {
+        ...BATCH,
+        items: { configMapKeyRef: REFERENCE, format: "JSONLines" },
+        template: { speech: { textFrom: { secretKeyRef: REFERENCE } } },
+      },
+      ready: "False",
+    },
+    {
+      kind: "MediaBatch",
+      name: "batch-image",
+      spec: {
+        ...BATCH,
+        items: { object: { storeRef: { name: "volume" }, key: "items.csv" }, format: "CSV" },
+        template: {
+          video: {
+            ...TEMPLATE,
+            imageToVideo: {
+              prompt: "Waves",
+              imageURL: "https://images.example.com/sea.png",
+              width: 832,
+              height: 480,
+              loras: [{ path: "models/sea", scale: 1 }],
+            },
+          },
+        },
+      },
+      ready: "False",
+    },
+    {
+      kind: "MediaBatch",
+      name: "batch-video",
+      spec: {
+        ...BATCH,
+        items: { inline: [{}] },
+        template: {
+          video: {
+            videoToVideo: {
+              input: { prompt: "Waves", referenceURLs: ["https://videos.example.com/sea.mp4"] },
+              parameters: { duration: 5 },
+            },
+          },
+        },
+      },
+      ready: "False",
+    },
+    {
+      kind: "MediaBatch",
+      name: "batch-map-text",
+      spec: {
+        ...BATCH,
+        items: { inline: [{}] },
+        template: { speech: { textFrom: { configMapKeyRef: REFERENCE } } },
+      },
+      ready: "False",
     },
     {
       kind: "VideoJob",

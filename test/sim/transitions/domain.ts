@@ -10,7 +10,7 @@ export type DomainRow = {
 
 const ACCOUNTS = ["Account", "ClusterAccount"];
 const JOBS = ["SpeechJob", "VideoJob"];
-const ALL = [...ACCOUNTS, ...JOBS, "ArtifactStore", "BillReport", "GpuEndpoint"];
+const ALL = [...ACCOUNTS, ...JOBS, "ArtifactStore", "BillReport", "GpuEndpoint", "MediaBatch"];
 const NOWHERE = "http://127.0.0.1:9";
 
 export const DOMAIN: readonly DomainRow[] = [
@@ -103,6 +103,7 @@ export const DOMAIN: readonly DomainRow[] = [
   },
   { kinds: ["GpuEndpoint"], path: /^volumes$/, valid: [[{ type: "local", mountPath: "/scratch" }]] },
   // Jobs
+  { kinds: JOBS, path: /^output\.name$/, valid: ["NAME-a", "part.2_b"], invalid: ["../a", "-a", ""] },
   { kinds: JOBS, path: /^managedBy$/, odd: ["example.com/queue"], invalid: ["queue", "a b/c"] },
   {
     kinds: [...JOBS, ...ACCOUNTS],
@@ -112,6 +113,20 @@ export const DOMAIN: readonly DomainRow[] = [
   },
   { kinds: JOBS, path: /URL$/, odd: ["https://a.example.com/b", "http://10.0.0.1/c"], invalid: ["ftp://a", "a"] },
   { kinds: JOBS, path: /referenceURLs$/, odd: [["https://a.example.com/b"]], invalid: [["a"]] },
+  { kinds: ["MediaBatch"], path: /^managedBy$/, odd: ["example.com/queue"], invalid: ["queue", "a b/c"] },
+  {
+    kinds: ["MediaBatch"],
+    path: /(keyPrefix|object\.key)$/,
+    valid: ["films", "films/2026"],
+    invalid: ["/films", "a/../b"],
+  },
+  { kinds: ["MediaBatch"], path: /^items\.inline$/, valid: [[{ text: "a" }], [{}]], invalid: [[]] },
+  { kinds: ["MediaBatch"], path: /^items\.inline\[\]$/, valid: [{ text: "a" }, { anything: 1 }] },
+  { kinds: ["MediaBatch"], path: /URL$/, valid: ["https://a.example.com/b"], invalid: ["ftp://a", "a"] },
+  { kinds: ["MediaBatch"], path: /referenceURLs$/, valid: [["https://a.example.com/b"]], invalid: [["a"]] },
+  { kinds: ["MediaBatch"], path: /tone$/, odd: [[{ word: "quay", sound: "key" }]] },
+  { kinds: ["MediaBatch"], path: /tone\[\]$/, odd: [{ word: "quay", sound: "key" }] },
+  { kinds: ["MediaBatch"], path: /timbreWeights$/, odd: [[{ voiceID: "a", weight: 1 }]] },
   { kinds: ["SpeechJob"], path: /^text$/, odd: ["One.<#0.5#>Two."], invalid: ["One.<#0.5#><#0.5#>Two.", "<#100#>"] },
   { kinds: ["SpeechJob"], path: /tone$/, odd: [[{ word: "quay", sound: "key" }]] },
   { kinds: ["SpeechJob"], path: /tone\[\]$/, odd: [{ word: "quay", sound: "key" }] },

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 import { type Manifest, manifest } from "../../support/manifests.ts";
 import { accountRefusals } from "../../support/refusals/account.ts";
+import { batchRefusals } from "../../support/refusals/batch.ts";
 import { billRefusals } from "../../support/refusals/bill.ts";
 import { endpointRefusals } from "../../support/refusals/endpoint.ts";
 import type { Refusal } from "../../support/refusals/refusal.ts";
@@ -20,6 +21,7 @@ const tables: [string, readonly Refusal[]][] = [
   ["VideoJob", videoRefusals],
   ["Account and ClusterAccount", accountRefusals],
   ["BillReport", billRefusals],
+  ["MediaBatch", batchRefusals],
 ];
 
 // The same table runs against the API server in test/integration/refusals.test.ts: both must say the same.

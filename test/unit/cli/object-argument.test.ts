@@ -25,7 +25,7 @@ describe("an object as an argument", () => {
     {
       words: ["pod/hello"],
       message:
-        '"pod" is not a kind of Mooring: use one of gpuendpoint, speechjob, videojob, account, clusteraccount, billreport, artifactstore',
+        '"pod" is not a kind of Mooring: use one of gpuendpoint, speechjob, videojob, mediabatch, account, clusteraccount, billreport, artifactstore',
     },
     { words: ["gpuendpont/hello"], message: '"gpuendpont" is not a kind of Mooring: did you mean gpuendpoint?' },
   ])("$words is refused", ({ words, message }) => {
@@ -70,7 +70,7 @@ describe("reading the object that a user names", () => {
     {
       words: ["sea"],
       message:
-        'no object "sea" (gpuendpoint, speechjob, videojob, account, clusteraccount, billreport, artifactstore) exists in namespace team. To list what does: mooring status -n team',
+        'no object "sea" (gpuendpoint, speechjob, videojob, mediabatch, account, clusteraccount, billreport, artifactstore) exists in namespace team. To list what does: mooring status -n team',
     },
     {
       words: ["videojob/sea"],

@@ -87,7 +87,10 @@ async function textBlockers(
   return stalls(speechRequest(job as SpeechJob, { maxSpeechCharacters }, createValueReader(kube, signal)));
 }
 
-async function storeBlockers({ kube }: BlockerDeps, { metadata, spec }: Job): Promise<string[]> {
+export async function storeBlockers(
+  { kube }: BlockerDeps,
+  { metadata, spec }: { metadata: Job["metadata"]; spec: { output?: { storeRef: { name: string } } | undefined } },
+): Promise<string[]> {
   const { name } = spec.output?.storeRef ?? {};
   if (name === undefined) return [];
   const { namespace } = metadata;
@@ -100,7 +103,7 @@ async function storeBlockers({ kube }: BlockerDeps, { metadata, spec }: Job): Pr
 }
 
 /** Why something that an object needs cannot be had. */
-async function stalls(promise: Promise<unknown>): Promise<string[]> {
+export async function stalls(promise: Promise<unknown>): Promise<string[]> {
   try {
     await promise;
     return [];

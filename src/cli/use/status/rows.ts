@@ -126,7 +126,8 @@ function table(objects: readonly ShownObject[], printing: Printing): string {
   );
 }
 
-function progressText({ percent, workers }: Progress): string {
+function progressText({ percent, items, workers }: Progress): string {
+  if (items !== undefined) return `${items.succeeded}/${items.total}`;
   if (percent !== undefined) return `${percent} %`;
   return workers === undefined ? "-" : `${workers.ready}/${workers.max} workers`;
 }

@@ -16,7 +16,7 @@ import { type CheckedDraft, useDraft } from "./use-draft.ts";
 
 const never = () => false;
 
-const PER = { Job: "for this job", Hour: "an hour with all workers" } as const;
+const PER = { Job: "for this job", Batch: "for all items", Hour: "an hour with all workers" } as const;
 
 /** Makes an object: of a kind, or like another one. The query has values of its spec by path. */
 export function NewPage({ route }: { route: ViewRoute }) {

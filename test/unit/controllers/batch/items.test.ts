@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { MAX_ITEMS } from "../../../../src/controllers/batch/index-set.ts";
-import { checkItems, type Item, linesOf, mergeItem, pickItems } from "../../../../src/controllers/batch/items.ts";
+import { checkItems, type Item, mergeItem } from "../../../../src/controllers/batch/items.ts";
+import { recordsOf, START } from "../../../../src/controllers/batch/records.ts";
 
-const needsText = ({ patch }: Item) => (typeof patch.text === "string" ? undefined : "text: is missing");
-const check = (text: string) => checkItems(linesOf(text), { problemOf: needsText });
+const needsText = async ({ patch }: Item) => (typeof patch.text === "string" ? undefined : "text: is missing");
+const check = (text: string) => checkItems(recordsOf(once(text), START, false), { problemOf: needsText });
+
+async function* once(text: string) {
+  yield Buffer.from(text);
+}
 
 describe("items of a batch", () => {
   it("good lines are counted, blank ones are no items, and only items change the hash", async () => {
@@ -14,8 +19,8 @@ describe("items of a batch", () => {
   });
 
   it.each([
-    { text: "", line: 0, message: "there are no items: add one line of JSON for each" },
-    { text: "\n \n", line: 2, message: "there are no items: add one line of JSON for each" },
+    { text: "", line: 1, message: "there are no items: add one" },
+    { text: "\n \n", line: 1, message: "there are no items: add one" },
     { text: '{"text":"a"}\n{"text":', line: 2, message: expect.stringContaining("is no JSON: ") },
     { text: '["a"]', line: 1, message: "is no JSON object: write the fields of the item in braces" },
     { text: '{"text":7}', line: 1, message: "text: is missing" },
@@ -47,14 +52,6 @@ describe("items of a batch", () => {
       kind: "Bad",
       problems: [{ line: MAX_ITEMS + 1, message: expect.stringContaining("more than 100000 items") }],
     });
-  });
-
-  it("single items are found by index, without a name among their fields", async () => {
-    const lines = linesOf('{"text":"a"}\n\n{"text":"b","name":"two"}\n{"text":"c"}');
-    expect([...(await pickItems(lines, new Set([1, 2]))).values()]).toEqual([
-      { index: 1, name: "two", patch: { text: "b" } },
-      { index: 2, name: undefined, patch: { text: "c" } },
-    ]);
   });
 
   it("an item changes the template as a JSON merge patch", () => {

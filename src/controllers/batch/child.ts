@@ -1,0 +1,91 @@
+import { mediaBatchResource, speechJobResource, videoJobResource } from "../../api/v1alpha1/kinds.ts";
+import { BATCH_FIELDS, type MediaBatch } from "../../api/v1alpha1/media-batch.ts";
+import { API_VERSION, FINALIZER } from "../../api/v1alpha1/meta.ts";
+import type { Resource } from "../../kube/resource.ts";
+import type { KubeObject, ObjectMeta } from "../../kube/types.ts";
+import type { Job } from "../jobs/types.ts";
+import { type Item, mergeItem } from "./items.ts";
+import type { ChildState } from "./plan.ts";
+
+/** Label of the jobs of a batch: its name. */
+export const BATCH_LABEL = "mooring.dev/batch";
+/** Digits of an index in the name of a result. */
+const DIGITS = 6;
+
+/** The kind of the jobs of a batch. */
+export function jobResourceOf({ spec }: Pick<MediaBatch, "spec">): Resource {
+  return spec.template.speech === undefined ? videoJobResource : speechJobResource;
+}
+
+export function childName(batch: string, index: number): string {
+  return `${batch}-${index}`;
+}
+
+/** The name of the results of an item. */
+export function resultName({ name, index }: Pick<Item, "name" | "index">): string {
+  return name ?? String(index).padStart(DIGITS, "0");
+}
+
+/** Why an item cannot be merged: it sets what the batch sets. Undefined: it can. */
+export function reservedField({ patch }: Item): string | undefined {
+  const field = Object.keys(patch).find((one) => one in BATCH_FIELDS);
+  return (
+    field && `${field} cannot differ between items: remove it, and set it in the spec of the batch if it has the field`
+  );
+}
+
+/** The manifest of the job of an item. It is the same each time. */
+export function childOf(batch: MediaBatch, item: Item): KubeObject<Record<string, unknown>> {
+  const { name, namespace, uid } = batch.metadata;
+  const { template, output, backoffLimitPerIndex, reuse } = batch.spec;
+  const { account } = batch.status ?? {};
+  const accountRef = batch.spec.accountRef ?? (account && { kind: account.kind, name: account.name });
+  const owner = { apiVersion: API_VERSION, kind: mediaBatchResource.kind, name, uid };
+  return {
+    apiVersion: API_VERSION,
+    kind: jobResourceOf(batch).kind,
+    metadata: {
+      namespace,
+      name: childName(name, item.index),
+      labels: { [BATCH_LABEL]: name },
+      ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: false }],
+    },
+    spec: {
+      ...mergeItem({ ...(template.speech ?? template.video) }, item.patch),
+      ...(accountRef === undefined ? {} : { accountRef }),
+      backoffLimit: backoffLimitPerIndex,
+      output: { storeRef: output.storeRef, prefix: output.keyPrefix, name: resultName(item) },
+      ...(reuse === undefined ? {} : { reuse }),
+    },
+  };
+}
+
+/** The batch of a job, and the index of the job in it. Undefined: no batch made it. */
+export function batchOf({
+  name,
+  ownerReferences,
+}: ObjectMeta): { uid: string; name: string; index: number } | undefined {
+  const owner = ownerReferences?.find(({ controller }) => controller === true);
+  if (owner?.kind !== mediaBatchResource.kind || owner.apiVersion !== API_VERSION) return undefined;
+  const index = /^(0|[1-9]\d{0,4})$/.exec(name.slice(owner.name.length + 1))?.[0];
+  if (index === undefined || !name.startsWith(`${owner.name}-`)) return undefined;
+  return { uid: owner.uid, name: owner.name, index: Number(index) };
+}
+
+/** A job that has ended counts as unfinished until its own controller has released it, so that a deletion removes it at once. */
+export function childState({ metadata, status }: Job): ChildState {
+  const phase = status?.phase;
+  if (phase === "Succeeded" || phase === "Failed") return isReleased(metadata) ? phase : "Unfinished";
+  if (metadata.deletionTimestamp !== undefined) return "Unfinished";
+  return phase === "Halted" ? "Halted" : "Unfinished";
+}
+
+function isReleased({ finalizers }: ObjectMeta): boolean {
+  return finalizers?.includes(FINALIZER) !== true;
+}
+
+/** The service cannot have got a request for the job. */
+export function sentNothing({ status }: Job): boolean {
+  const { phase = "Pending", submission, attempts = 0 } = status ?? {};
+  return phase === "Pending" && attempts === 0 && (submission === undefined || submission.state === "NotSent");
+}

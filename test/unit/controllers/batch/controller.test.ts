@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
+import { batchWorld } from "./batch-world.ts";
+
+const inline = (count: number) => ({
+  items: { inline: Array.from({ length: count }, (_, at) => ({ text: `page ${at}.` })) },
+});
+const stored = {
+  phase: "Succeeded",
+  results: [{ kind: "Audio", type: "mp3", artifact: { uri: "u", bytes: 1, sha256: "a" } }],
+} as const;
+type World = ReturnType<typeof batchWorld>;
+
+/** Reconciles, and ends each job that may send, until the batch ends. */
+async function runToEnd(world: World, end: (world: World, name: string) => void): Promise<void> {
+  for (let round = 0; round < 200; round++) {
+    await world.reconcile();
+    const { phase } = world.batch().status ?? {};
+    if (phase === "Succeeded" || phase === "Failed") return;
+    for (const { metadata } of world.running()) end(world, metadata.name);
+  }
+  throw new Error(`the batch has not ended: ${JSON.stringify(world.batch().status)}`);
+}
+const succeed = (world: World, name: string) =>
+  world.end(name, { ...stored, results: [...stored.results], estimatedCost: "0.5" });
+const linesOf = (world: World) =>
+  (world.files.get("book/index.jsonl") ?? "")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+
+describe("a batch", () => {
+  it("makes one job for each item, at most parallelism at a time, and ends with a list of them", async () => {
+    const world = batchWorld({ ...inline(20), parallelism: 3 });
+    await runToEnd(world, succeed);
+    expect(world.most()).toBe(3);
+    expect(world.jobs()).toEqual([]);
+    expect(world.writes.filter((write) => write.startsWith("create")).sort()).toEqual(
+      Array.from({ length: 20 }, (_, at) => `create book-${at}`).sort(),
+    );
+    expect(world.batch().status).toMatchObject({
+      phase: "Succeeded",
+      progress: "20/20",
+      completedIndexes: "0-19",
+      costSoFar: "10",
+      index: { uri: "memory://book/index.jsonl" },
+    });
+    expect(linesOf(world).map(({ index, key }) => [index, key])).toEqual(
+      Array.from({ length: 20 }, (_, at) => [at, `book/${String(at).padStart(6, "0")}.mp3`]),
+    );
+    expect(world.writes.length / 20).toBeLessThanOrEqual(4);
+  });
+
+  it("lets no job send before its status shows that the job exists", async () => {
+    const world = batchWorld(inline(2));
+    await world.reconcile();
+    expect(world.jobs()).toEqual([]);
+    await world.reconcile();
+    expect(world.writes).toEqual(["status book", "status book", "create book-0", "create book-1", "status book"]);
+    expect(world.running()).toHaveLength(2);
+    expect(world.batch().status).toMatchObject({ activeIndexes: "0-1" });
+    expect(world.batch().status?.creatingIndexes).toBeUndefined();
+  });
+
+  it("goes on after restarts at any time, without a second job for an item", async () => {
+    const world = batchWorld({ ...inline(15), parallelism: 4 });
+    let ends = 0;
+    await runToEnd(world, (one, name) => {
+      if (ends++ % 3 === 0) one.restart();
+      succeed(one, name);
+    });
+    expect(world.writes.filter((write) => write.startsWith("create"))).toHaveLength(15);
+    expect(linesOf(world)).toHaveLength(15);
+  });
+
+  it("counts a job that a user deletes as failed, and does not make it again", async () => {
+    const world = batchWorld(inline(3));
+    await world.reconcile();
+    await world.reconcile();
+    world.remove("book-1");
+    await world.reconcile(11_000);
+    await runToEnd(world, succeed);
+    expect(world.batch().status).toMatchObject({ phase: "Failed", failedIndexes: "1", completedIndexes: "0,2" });
+    expect(getCondition(world.batch().status?.conditions, "Failed")?.reason).toBe("FailedIndexes");
+    expect(world.writes.filter((write) => write === "create book-1")).toHaveLength(1);
+    expect(linesOf(world)[1]).toMatchObject({ index: 1, error: "the job was deleted" });
+  });
+
+  it("starts no more items when more failed than maxFailedIndexes allows, and withdraws jobs that have sent nothing", async () => {
+    const world = batchWorld({ ...inline(10), parallelism: 2, maxFailedIndexes: 0 });
+    await world.reconcile();
+    await world.reconcile();
+    world.end("book-0", { phase: "Failed" });
+    await runToEnd(world, () => {});
+    expect(world.batch().status).toMatchObject({ phase: "Failed", failedIndexes: "0-1" });
+    expect(getCondition(world.batch().status?.conditions, "Failed")?.reason).toBe("MaxFailedIndexesExceeded");
+  });
+
+  it("waits for a decision when only halted jobs are left, and goes on after it", async () => {
+    const world = batchWorld(inline(2));
+    await world.reconcile();
+    await world.reconcile();
+    world.end("book-0", { phase: "Halted", attempts: 1 });
+    succeed(world, "book-1");
+    await world.reconcile();
+    expect(getCondition(world.batch().status?.conditions, "Stalled")?.reason).toBe("JobsHalted");
+    expect(world.batch().status).toMatchObject({ halted: 1, active: 1, progress: "1/2" });
+    succeed(world, "book-0");
+    await runToEnd(world, succeed);
+    expect(world.batch().status).toMatchObject({ phase: "Succeeded", halted: 0 });
+  });
+
+  it("sends nothing while an item is bad, and lists what is wrong", async () => {
+    const items = {
+      inline: [{ text: "good" }, { txt: "bad" }, { text: "bad", output: {} }, { text: "x".repeat(10_000) }],
+    };
+    const world = batchWorld({ items });
+    await world.reconcile();
+    await world.reconcile();
+    const stalled = getCondition(world.batch().status?.conditions, "Stalled");
+    expect(stalled).toMatchObject({ reason: "InvalidItems" });
+    expect(stalled?.message).toContain("line 2: txt: unknown field");
+    expect(stalled?.message).toContain("line 3: output cannot differ between items");
+    expect(stalled?.message).toContain("line 4: ");
+    expect(world.jobs()).toEqual([]);
+  });
+
+  it("of items in a store stops when they change, and goes on when they are restored", async () => {
+    const lines = (count: number) => Array.from({ length: count }, (_, at) => `{"text":"page ${at}."}`).join("\n");
+    const object = { storeRef: { name: "results" }, key: "in.jsonl" };
+    const world = batchWorld({ items: { inline: null, object }, parallelism: 5 });
+    world.files.set("in.jsonl", lines(100));
+    await world.reconcile();
+    await world.reconcile();
+    for (const { metadata } of world.running()) succeed(world, metadata.name);
+    world.files.set("in.jsonl", lines(103));
+    for (let round = 0; round < 30; round++) {
+      await world.reconcile();
+      for (const { metadata } of world.running()) succeed(world, metadata.name);
+    }
+    const stalled = getCondition(world.batch().status?.conditions, "Stalled");
+    expect(stalled).toMatchObject({ reason: "ItemsChanged" });
+    expect(stalled?.message).toContain("100 items");
+    expect(stalled?.message).toContain("3 more");
+    expect(world.jobs()).toEqual([]);
+    world.files.set("in.jsonl", lines(100));
+    await world.reconcile(31_000);
+    await runToEnd(world, succeed);
+    expect(world.batch().status).toMatchObject({ progress: "100/100" });
+  });
+});
