@@ -6,7 +6,12 @@ export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] 
   },
   {
     title: "Tutorials",
-    pages: ["tutorials/first-endpoint", "tutorials/first-audiobook", "tutorials/audiobook-in-one-manifest", "tutorials/team-with-a-budget"],
+    pages: [
+      "tutorials/first-endpoint",
+      "tutorials/first-audiobook",
+      "tutorials/audiobook-in-one-manifest",
+      "tutorials/team-with-a-budget",
+    ],
   },
   {
     title: "How to",
