@@ -170,7 +170,7 @@ describe.sequential("an endpoint that one GpuEndpoint is bound to", () => {
     await apply(a, "left", { adoption: { endpointID: id, mode: "Override" } });
     await denied("left");
     await b.remove("GpuEndpoint", "left");
-    const { status } = await waitForCondition(a, "GpuEndpoint", "left", "Ready", "True", 30_000);
+    const { status } = await waitForCondition(a, "GpuEndpoint", "left", "Ready");
     expect(status?.["endpointID"]).toBe(id);
     await waitForCondition(a, "GpuEndpoint", "left", "Synced");
     expect(await updatesOf(id)).toHaveLength(1);

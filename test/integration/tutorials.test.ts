@@ -28,7 +28,7 @@ beforeAll(async () => {
   await mkdir(join(folder, "bin"));
   await writeFile(join(folder, "bin/kubectl"), `#!/bin/sh\nPATH=$REST exec ${kubectl} "$@"\n`, { mode: 0o755 });
   env = { KUBECONFIG: kubeconfig, PATH: `${join(folder, "bin")}:${path}`, REST: path };
-}, 300_000);
+});
 afterAll(async () => {
   demo.child.kill("SIGINT");
   await demo.ended;

@@ -134,8 +134,8 @@ it("a ClusterAccount's results are not copied from private addresses that it doe
     // Allowed, the first address is read; where it redirects to is judged by itself.
     const patch = { spec: { results: { allowedPrivateNetworks: ["127.0.0.1/32"] } } };
     await world.kube.mergePatch(clusterAccountResource, { name: account }, patch);
-    await waitForCondition(world, "VideoJob", "loopback", "Complete", "True", 120_000);
-    await waitForCondition(world, "SpeechJob", "spoken", "Complete", "True", 120_000);
+    await waitForCondition(world, "VideoJob", "loopback", "Complete");
+    await waitForCondition(world, "SpeechJob", "spoken", "Complete");
     for (const [name] of paths) {
       await eventually(
         `${name} is asked for`,
