@@ -22,6 +22,7 @@ const alone = { ...shared, ...timeouts, maxWorkers: 1, ...controlPlane };
 /** The projects of test/kinds.ts. Each group has the machine to itself. */
 export default defineConfig({
   test: {
+    teardownTimeout: LONGEST_MS,
     projects: [
       {
         test: {

@@ -25,7 +25,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       const files = manifests.flatMap((name) => ["-f", join(crds, name)]);
       const run = (...args: string[]) => runProgram(kubectl, ["--kubeconfig", kubeconfig, ...args]);
       await run("apply", "--server-side", "--force-conflicts", ...files);
-      await run("wait", "--for=condition=Established", "--timeout=60s", ...files);
+      await run("wait", "--for=condition=Established", "--timeout=180s", ...files);
     }
   } catch (error) {
     await stop();

@@ -118,7 +118,7 @@ async function workingKubectl(kubeconfig: string, own: string | undefined, path:
     }
     try {
       await access(kubectl);
-      await runProgram(kubectl, ["--kubeconfig", kubeconfig, "get", "namespace", "default"], { timeoutMs: 15_000 });
+      await runProgram(kubectl, ["--kubeconfig", kubeconfig, "get", "namespace", "default"], { timeoutMs: 60_000 });
       return kubectl;
     } catch (error) {
       failures.push(error instanceof Error ? error.message : String(error));

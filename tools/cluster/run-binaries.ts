@@ -14,7 +14,7 @@ import { type Guarded, startGuarded } from "./guarded.ts";
 import { freePorts } from "./ports.ts";
 import { waitUntil } from "./wait-until.ts";
 
-const readyTimeoutMs = 60_000;
+const readyTimeoutMs = 180_000;
 const attempts = 3;
 
 /** A control plane that answers. `stop` ends it and removes its folder. */
