@@ -23,7 +23,7 @@ import { itemsOf, tableOf } from "../table.ts";
 import { KUBECTL_YAML, manifestFiles } from "./manifest-files.ts";
 import { type AppliedObject, appliedObject } from "./plan/applied-object.ts";
 import { plannedBatch } from "./plan/batch-plan.ts";
-import { accountBlockers, jobBlockers } from "./plan/blockers.ts";
+import { accountBlockers, costBlocker, jobBlockers, shareBlockers } from "./plan/blockers.ts";
 import { planOf } from "./plan/endpoint-plan.ts";
 import { blocked, conflict, type Planned, type PlannedAction } from "./plan/planned.ts";
 import { withManifests } from "./plan/with-manifests.ts";
@@ -139,7 +139,10 @@ function createPlanner(kube: KubeClient, after: KubeClient, accounts: Map<string
         return blocked(blockers);
       });
       if (planned.action !== "Create" && planned.action !== "Update") return planned;
-      if (blockers.length > 0) return blocked(blockers);
+      // What an endpoint has already is paid for: only what changes is refused.
+      const changed = planned.action === "Create" ? undefined : planned.changes.map(({ field }) => field);
+      const all = [...blockers, ...(await shareBlockers(deps, endpoint, changed))];
+      if (all.length > 0) return blocked(all);
       return { ...planned, ...costOfEndpoint(endpoint, await readable(endpoint)) };
     }
     if (resource === mediaBatchResource) {
@@ -154,7 +157,8 @@ function createPlanner(kube: KubeClient, after: KubeClient, accounts: Map<string
     const blockers = await jobBlockers(deps, resource, job);
     if (blockers.length > 0) return blocked(blockers);
     const cost = await costOfJob(job, await readable(job), createValueReader(after, signal));
-    const problem = costProblem(job, 1, cost && parseYuan(cost.estimatedCost), true);
+    const amount = cost && parseYuan(cost.estimatedCost);
+    const problem = costProblem(job, 1, amount, true) ?? (await costBlocker(deps, job, amount));
     return problem === undefined ? { ...planned, ...cost } : blocked([`${problem.reason}: ${problem.message}`]);
   }
 

@@ -1,13 +1,19 @@
 import type { ArtifactStore } from "../../../api/v1alpha1/artifact-store.ts";
 import { getCondition, isTrue } from "../../../api/v1alpha1/conditions.ts";
+import type { GpuEndpoint } from "../../../api/v1alpha1/gpu-endpoint.ts";
 import { artifactStoreResource, speechJobResource } from "../../../api/v1alpha1/kinds.ts";
 import type { SpeechJob } from "../../../api/v1alpha1/speech-job.ts";
+import type { Money } from "../../../base/money.ts";
 import { type AccountUser, accountToUse } from "../../../controllers/account/binding.ts";
 import { namespaceRefusal } from "../../../controllers/account/namespaces.ts";
+import { forbiddenCost, forbiddenInEndpoint, forbiddenInJob } from "../../../controllers/account/share-rules.ts";
+import { type ShareOf, shareOf, shareRefusal } from "../../../controllers/account/shares.ts";
 import { missingStore } from "../../../controllers/artifact-store/registry.ts";
+import { deletionPolicyOf } from "../../../controllers/gpu-endpoint/desired.ts";
 import { speechRequest } from "../../../controllers/jobs/requests/speech.ts";
 import { InvalidJobError, type Job } from "../../../controllers/jobs/types.ts";
 import { createValueReader, StalledError } from "../../../controllers/references.ts";
+import type { Cause } from "../../../controllers/verdict.ts";
 import { findObject, type KubeClient } from "../../../kube/client.ts";
 import { isForbidden } from "../../../kube/errors.ts";
 import { namespaceResource, type Resource } from "../../../kube/resource.ts";
@@ -23,6 +29,7 @@ export async function jobBlockers(deps: BlockerDeps, resource: Resource, job: Jo
   if (typeof account === "string") return [account, ...(await storeBlockers(deps, job))];
   const found = await Promise.all([
     account === undefined ? [] : blockersOf(deps, account, job.metadata.namespace),
+    shareBlockers(deps, job),
     textBlockers(deps, resource, job, account),
     storeBlockers(deps, job),
   ]);
@@ -34,6 +41,44 @@ export async function accountBlockers(deps: BlockerDeps, object: AccountUser): P
   const account = await accountOf(deps.kube, object);
   if (typeof account === "string") return [account];
   return account === undefined ? [] : blockersOf(deps, account, object.metadata.namespace);
+}
+
+/** What the share of its namespace never allows of an object. `changed`: fields that an update changes; undefined: all. */
+export async function shareBlockers(
+  deps: BlockerDeps,
+  object: Job | GpuEndpoint,
+  changed?: readonly string[],
+): Promise<string[]> {
+  const found = await shareIn(deps, object);
+  const none = found && shareRefusal(found);
+  if (none !== undefined) return [`${none.reason}: ${none.message}`];
+  if (found?.kind !== "Share") return [];
+  const forbidden = isEndpoint(object)
+    ? forbiddenInEndpoint(found.share, object.spec, deletionPolicyOf(object) === "Retain")
+    : forbiddenInJob(found.share, object);
+  const asked = forbidden.filter(({ field }) => changed === undefined || changed.includes(field));
+  return asked.map(({ message }) => `NotAllowedByShare: ${message}`);
+}
+
+const isEndpoint = (object: Job | GpuEndpoint): object is GpuEndpoint => "workers" in object.spec;
+
+/** Why a job of this cost fits into no day or month of its share. */
+export async function costBlocker(deps: BlockerDeps, job: Job, cost: Money | undefined): Promise<Cause | undefined> {
+  const found = await shareIn(deps, job);
+  return found?.kind === "Share" ? forbiddenCost(found.share, cost) : undefined;
+}
+
+/** The share of an object's namespace. undefined: there is no account, or the user may not read what decides. */
+async function shareIn({ kube }: BlockerDeps, object: Job | GpuEndpoint): Promise<ShareOf | undefined> {
+  const account = await accountOf(kube, object);
+  if (account === undefined || typeof account === "string") return undefined;
+  const { ref, spec } = account;
+  const shares = "shares" in spec ? spec.shares : undefined;
+  if (shares === undefined) return { kind: "Whole" };
+  const { namespace } = object.metadata;
+  const found = await readable(findObject<KubeObject>(kube, namespaceResource, { name: namespace }));
+  const labels = found?.value?.metadata.labels ?? {};
+  return found && shareOf(shares, { account: `${ref.kind} ${ref.name}`, namespace, labels });
 }
 
 /** A text says why there is none. undefined: the user may not read it. */

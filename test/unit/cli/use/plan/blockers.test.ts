@@ -75,6 +75,36 @@ describe("what keeps a new job from being sent", () => {
       says: [/^NamespaceNotAllowed: ClusterAccount shared .* kubectl label namespace team tier=gpu --overwrite/],
     },
     {
+      given: "a namespace without a share",
+      cluster: {
+        ...good,
+        "ClusterAccount/shared": clusterAccount({
+          ...speech,
+          shares: [{ name: "gpu", namespaceSelector: { matchLabels: { tier: "gpu" } }, limits: {}, allowed: {} }],
+        }),
+      },
+      change: { accountRef: { kind: "ClusterAccount", name: "shared" } },
+      says: [/^ShareNotFound: ClusterAccount shared is divided into shares, and none selects namespace team/],
+    },
+    {
+      given: "what the share of the namespace never allows",
+      cluster: {
+        ...good,
+        "ClusterAccount/shared": clusterAccount({
+          ...speech,
+          shares: [
+            { name: "all", namespaceSelector: {}, requireMaxCost: true, limits: { models: ["vid-i2v"] }, allowed: {} },
+          ],
+        }),
+      },
+      change: { accountRef: { kind: "ClusterAccount", name: "shared" } },
+      says: [
+        /^NotAllowedByShare: model is speech-2.6-hd, and share all allows vid-i2v \(limits.models\)/,
+        /^NotAllowedByShare: share all requires maxCost/,
+        /^NotAllowedByShare: voiceSetting.voiceID is announcer, and share all allows none \(allowed.voices\)/,
+      ],
+    },
+    {
       given: "a long text and no store",
       change: { text: "x".repeat(55_000), output: { storeRef: { name: "media" } } },
       says: [
