@@ -212,7 +212,7 @@ function createDeps(
     clock,
     allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
     inFlight: (key) => dependants.inFlight(key),
-    sent: (key) => dependants.sent(key, clock.now()),
+    answered: (key) => dependants.answered(key, clock.now()),
     onBalance: checkAccount,
     ended: (key) => {
       const object = accountObject(key);

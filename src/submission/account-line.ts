@@ -8,7 +8,7 @@ import { createPlaces, type Places, type Stage } from "./places.ts";
 import { createPools, type PoolHold } from "./pools.ts";
 import { createReservations, type EndedTask } from "./reservations.ts";
 import { aheadText, createTeller, createWaitingLine } from "./waiting-line.ts";
-import type { SentRequest, Work } from "./work.ts";
+import type { AnsweredRequest, Work } from "./work.ts";
 
 /** Why a job waits. `ahead`: how many jobs of its own namespace go before it (fair-queue.ts). */
 export type Wait = Hold & { ahead: number };
@@ -25,8 +25,8 @@ type AccountLineOptions = {
   stopped: () => boolean;
   /** Tasks that ended before this line. */
   ended: readonly EndedTask[];
-  /** Requests that were sent before this line, at most a minute ago. */
-  sent: readonly SentRequest[];
+  /** Requests that were answered before this line, at most a minute ago. */
+  answered: readonly AnsweredRequest[];
   /** The hold for an empty balance began or ended. */
   onBalance: () => void;
 };
@@ -54,7 +54,7 @@ export function createAccountLine(options: AccountLineOptions) {
   const queue = createWaitingLine(clock, pools, () => allowance().division);
   const reservations = createReservations(clock);
   for (const task of options.ended) reservations.settle(task);
-  for (const { namespace, agoMs } of options.sent) pools.sent(namespace, agoMs);
+  for (const { namespace, agoMs } of options.answered) pools.answered(namespace, agoMs);
   const tell = createTeller(clock, stopped);
   const balance = createBalanceHold(clock, () => {
     recheck();
@@ -117,6 +117,7 @@ export function createAccountLine(options: AccountLineOptions) {
     balance.ended(uid);
     const { budget } = allowance();
     const counts = budget !== undefined && budget.kind !== "Unlimited";
+    if (place?.stage === "Sent") pools.answered(place.work.namespace);
     const wasSent = place?.stage === "Sent" || place?.stage === "InFlight";
     if (wasSent && end !== undefined && counts) reservations.settle({ operation: place.work.operation, end });
     admitNext();
@@ -159,11 +160,11 @@ export function createAccountLine(options: AccountLineOptions) {
     },
     /** Moves the job's place on; without a place nothing happens. */
     advance(uid: string, stage: Stage): void {
-      const before = places.advance(uid, stage);
-      if (stage === "Sent" && before !== undefined) pools.sent(before.work.namespace);
+      places.advance(uid, stage);
       admitNext();
     },
     running(work: Work): void {
+      if (places.stageOf(work.uid) === "Sent") pools.answered(work.namespace);
       places.running(work);
       admitNext();
     },

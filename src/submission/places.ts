@@ -16,8 +16,8 @@ export type Places = {
   admit(work: Work, askedAt: number): void;
   /** The place of a job whose status shows a task. */
   running(work: Work): void;
-  /** Moves the place to the next stage, and returns the one before; without a place nothing happens. */
-  advance(uid: string, stage: Stage): Place | undefined;
+  /** Moves the place to the next stage; without a place nothing happens. */
+  advance(uid: string, stage: Stage): void;
   /** The place that the job had; undefined: none. */
   remove(uid: string): Place | undefined;
   stageOf(uid: string): Stage | undefined;
@@ -73,7 +73,6 @@ export function createPlaces(): Places {
     advance(uid, stage) {
       const place = places.get(uid);
       if (place !== undefined) set(place.work, stage);
-      return place;
     },
     remove,
     stageOf: (uid) => places.get(uid)?.stage,

@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { formatYuan, type Money } from "../base/money.ts";
 import type { Division, Pool } from "./division.ts";
-import type { Place, Places } from "./places.ts";
+import type { Places } from "./places.ts";
 import type { Work } from "./work.ts";
 
 /** Why a job has to wait for its share. `untilMs`: when a request of the last minute no longer counts, monotonic ms. */
@@ -12,7 +12,7 @@ export type PoolUse = { tasks: number; requests: number; day: Money; month: Mone
 
 /**
  * Counts what the jobs of each namespace use against the limits of their share. A request counts for `requestsPerMinute` from its admission
- * until a minute after its first byte, so that no minute has more of them. A request reserves its cost until the usage that is recorded
+ * until a minute after its answer, so that the service gets no more of them in any minute. A request reserves its cost until the usage that is recorded
  * has it.
  */
 export type Pools = {
@@ -20,38 +20,37 @@ export type Pools = {
   hold(work: Work): PoolHold | undefined;
   /** Why an endpoint that gets workers has to wait for the money of its share. */
   exhausted(namespace: string): PoolHold | undefined;
-  /** A request of the namespace was sent so long ago. */
-  sent(namespace: string, agoMs?: number): void;
+  /** A request of the namespace was answered so long ago. */
+  answered(namespace: string, agoMs?: number): void;
   use(pool: Pool): PoolUse;
 };
 
 const MINUTE_MS = 60_000;
-/** Stages of a request that was not sent yet. */
-const UNSENT: readonly Place["stage"][] = ["Admitted", "Unsent", "Opening"];
-
 export function createPools(clock: Clock, places: Places, division: () => Division | undefined): Pools {
-  /** When requests of the last minute were sent, by namespace, oldest first. Monotonic ms. */
-  const sentAt = new Map<string, number[]>();
+  /** When requests of the last minute were answered, by namespace, oldest first. Monotonic ms. */
+  const answeredAt = new Map<string, number[]>();
 
   function recent(namespace: string): number[] {
     const since = clock.monotonic() - MINUTE_MS;
-    const times = sentAt.get(namespace) ?? [];
+    const times = answeredAt.get(namespace) ?? [];
     const old = times.findIndex((time) => time > since);
     if (old !== 0) times.splice(0, old === -1 ? times.length : old);
-    if (times.length === 0) sentAt.delete(namespace);
+    if (times.length === 0) answeredAt.delete(namespace);
     return times;
   }
 
   const placesOf = ({ namespaces }: Pool) => namespaces.flatMap((namespace) => places.of(namespace));
+  /** Requests without an answer. */
+  const openIn = (pool: Pool) => placesOf(pool).filter(({ stage }) => stage !== "InFlight");
   const sentBy = ({ namespaces }: Pool) => namespaces.flatMap((namespace) => recent(namespace));
 
   function requestsHold(pool: Pool): PoolHold | undefined {
     const { requestsPerMinute: limit } = pool;
     if (limit === undefined) return undefined;
     const sent = sentBy(pool);
-    const unsent = placesOf(pool).filter(({ stage }) => UNSENT.includes(stage)).length;
-    if (sent.length + unsent < limit) return undefined;
-    const message = `Share ${pool.share} allows ${limit} requests a minute (limits.requestsPerMinute), and ${sent.length + unsent} were sent in the last one or are about to be`;
+    const open = openIn(pool).length;
+    if (sent.length + open < limit) return undefined;
+    const message = `Share ${pool.share} allows ${limit} requests a minute (limits.requestsPerMinute), and ${sent.length + open} were answered in the last one or are under way`;
     const first = sent.length === 0 ? {} : { untilMs: Math.min(...sent) + MINUTE_MS };
     return { reason: "ShareLimited", message, ...first };
   }
@@ -68,7 +67,7 @@ export function createPools(clock: Clock, places: Places, division: () => Divisi
   function moneyHold(pool: Pool, { spent, costOf }: Division, cost: Money | undefined): PoolHold | undefined {
     if (pool.dailyLimit === undefined && pool.monthlyLimit === undefined) return undefined;
     const used = spent(pool);
-    const open = placesOf(pool).filter(({ stage }) => stage !== "InFlight");
+    const open = openIn(pool);
     const costs = open.map(({ work }) => costOf(work.operation, work.quantity));
     const isUnknown = cost === undefined || costs.includes(undefined);
     if (used.unpriced !== undefined || (isUnknown && open.length > 0)) {
@@ -92,11 +91,11 @@ export function createPools(clock: Clock, places: Places, division: () => Divisi
       const pool = shares?.poolOf(namespace);
       return shares === undefined || pool === undefined ? undefined : moneyHold(pool, shares, 1n);
     },
-    sent(namespace, agoMs = 0) {
+    answered(namespace, agoMs = 0) {
       const times = recent(namespace);
       times.push(clock.monotonic() - agoMs);
       if (agoMs > 0) times.sort((a, b) => a - b);
-      sentAt.set(namespace, times);
+      answeredAt.set(namespace, times);
     },
     use(pool) {
       const { day = 0n, month = 0n } = division()?.spent(pool) ?? {};

@@ -120,7 +120,7 @@ function resultOf(
       used.amount += part;
       used.quantity += quantity;
     }
-    priceList.add(group, used);
+    priceList.add(group, { ...used, quantity: billedOf(group, rows, used.quantity) });
   }
   return {
     total,
@@ -160,6 +160,16 @@ function partsOf({ meter, amount, billed }: BillGroup, rows: readonly UsageRow[]
   const used = sum(quantities);
   if (used === 0n) return [amount, ...rows.map(() => 0n)];
   return apportion(amount, [restOf(meter, rows, billed), ...quantities]);
+}
+
+/**
+ * The part of the observed usage that the bills pay for. Requests that are not billed yet do not make the others cheaper: they count as
+ * much as the average one.
+ */
+function billedOf({ meter, billed }: BillGroup, rows: readonly UsageRow[], used: bigint): bigint {
+  const requests = sum(rows.map((row) => row.requests));
+  if (countsWorkers(meter) || billed === undefined || billed === 0n || billed >= requests) return used;
+  return (used * billed) / requests;
 }
 
 /** What the bills pay for beyond the observed usage, in the unit of the meter. */

@@ -7,7 +7,7 @@ import { isSameService } from "../../base/service-address.ts";
 import type { ServiceError } from "../../provider/errors.ts";
 import { type ResultKind, resultsOf, type TaskOutput, type TaskResult } from "../../provider/tasks/task-result.ts";
 import { type EndedTask, UNSEEN_MS } from "../../submission/reservations.ts";
-import type { SentRequest } from "../../submission/work.ts";
+import type { AnsweredRequest } from "../../submission/work.ts";
 import { accountOfResources } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
@@ -108,15 +108,12 @@ export function endedTaskOf(job: Job, { now, settleMs, asOf }: EndedSince): Ende
 
 const MINUTE_MS = 60_000;
 
-/**
- * The requests of a job that may have been sent in the last minute. One is sent after its record is in the status, and before the status
- * shows what follows.
- */
-export function sentLately({ metadata, status }: Job, now: number): SentRequest[] {
+/** The requests of a job whose outcome the status shows since less than a minute. */
+export function answeredLately({ metadata, status }: Job, now: number): AnsweredRequest[] {
   const timeline = status?.timeline ?? [];
   return timeline.flatMap(({ phase }, index) => {
     const next = timeline[index + 1];
-    const agoMs = next === undefined ? 0 : Math.max(0, now - Date.parse(next.time));
+    const agoMs = next === undefined ? MINUTE_MS : Math.max(0, now - Date.parse(next.time));
     return phase === "Submitting" && agoMs < MINUTE_MS ? [{ namespace: metadata.namespace, agoMs }] : [];
   });
 }

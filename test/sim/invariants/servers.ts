@@ -1,14 +1,14 @@
 import type { CoreRequest } from "../../../src/simulator/core.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import type { Storage } from "../api-server/storage.ts";
-import type { SentRequest } from "../network/api-connections.ts";
+import type { AnsweredRequest } from "../network/api-connections.ts";
 import { OPERATOR_NAMESPACE } from "../operator/process.ts";
 import { createsSomething, spareOf } from "../scenario/manifests.ts";
 import type { Judge } from "./violation.ts";
 
 /** Judges which process sends for which account. */
 export type ServersWatch = {
-  toApi(identity: string, request: SentRequest): void;
+  toApi(identity: string, request: AnsweredRequest): void;
   toService(identity: string, request: CoreRequest): void;
   /** The living process that each account names, by `COLLECTION KEY`; undefined: none. */
   present(): Map<string, string | undefined>;

@@ -1,11 +1,11 @@
 import type { CoreRequest } from "../../../src/simulator/core.ts";
-import type { SentRequest } from "../network/api-connections.ts";
+import type { AnsweredRequest } from "../network/api-connections.ts";
 import { CANARIES, RATE, spareOf } from "../scenario/manifests.ts";
 import type { Judge } from "./violation.ts";
 
 /** Judges what leaves the processes. */
 export type Traffic = {
-  toApi(identity: string, request: SentRequest): void;
+  toApi(identity: string, request: AnsweredRequest): void;
   toService(identity: string, request: CoreRequest): void;
   logged(line: string): void;
 };

@@ -25,18 +25,18 @@ export type ApiNetwork = {
   random: Random;
   counts: FaultCounts;
   /** A request is about to leave the process, or has left it. The process may end here. */
-  onSend: (request: SentRequest, moment: "Before" | "After") => void;
+  onSend: (request: AnsweredRequest, moment: "Before" | "After") => void;
   /** A request took effect. */
-  onEffect: (request: SentRequest, status: number) => void;
+  onEffect: (request: AnsweredRequest, status: number) => void;
   /** A fault refuses a write for its size or content. */
-  onRefusal?: (request: SentRequest) => void;
+  onRefusal?: (request: AnsweredRequest) => void;
   /** Whether a change never reaches the watch. The watch ends some time later with 410, as if its version were gone. Default: none. */
   loses?: (line: Json) => boolean;
   /** The API server that this process lists and watches at lags behind now. Default: it does not. */
   lag?: () => Lag | undefined;
 };
 
-export type SentRequest = { method: string; path: string; query: URLSearchParams; body: JsonValue | undefined };
+export type AnsweredRequest = { method: string; path: string; query: URLSearchParams; body: JsonValue | undefined };
 
 /** Connections of one process to the API server, and what happens to its watches. */
 export type ApiConnections = Connections & {
@@ -106,7 +106,7 @@ export function createApiConnections(
   function exchange(request: ApiRequest, reply: Reply): void {
     const url = new URL(request.path, "http://api");
     const body = typeof request.body === "string" ? parseJson(request.body) : undefined;
-    const sent: SentRequest = { method: request.method, path: url.pathname, query: url.searchParams, body };
+    const sent: AnsweredRequest = { method: request.method, path: url.pathname, query: url.searchParams, body };
     if (time.alive()) onSend(sent, "Before");
     if (!time.alive()) return;
     const { only, down } = weather();
@@ -116,7 +116,7 @@ export function createApiConnections(
     onSend(sent, "After");
   }
 
-  type Sending = { url: URL; sent: SentRequest; fault: RequestFault | undefined; reply: Reply };
+  type Sending = { url: URL; sent: AnsweredRequest; fault: RequestFault | undefined; reply: Reply };
 
   function transmit(request: ApiRequest, sending: Sending): void {
     const { fault, reply, sent } = sending;
@@ -246,7 +246,7 @@ export function createApiConnections(
  * What a request to the API server writes of a paid request: a status shows it until the next one. An outcome that is written alone, with
  * the conditions of the record, is none.
  */
-function recordWriteOf({ method, body }: SentRequest): RecordWrite | undefined {
+function recordWriteOf({ method, body }: AnsweredRequest): RecordWrite | undefined {
   if ((method !== "PATCH" && method !== "PUT") || body === undefined) return undefined;
   if (textAt(objectAt(objectAt(body, "metadata"), "annotations"), ANNOTATIONS.create) !== undefined) return "Record";
   const status = objectAt(body, "status");

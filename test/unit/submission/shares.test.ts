@@ -4,7 +4,7 @@ import type { Operation } from "../../../src/provider/operations.ts";
 import { createSpendingAdmission } from "../../../src/submission/admission.ts";
 import type { Allowance } from "../../../src/submission/allowance.ts";
 import type { Division, Pool, PoolCost } from "../../../src/submission/division.ts";
-import type { SentRequest, Work } from "../../../src/submission/work.ts";
+import type { AnsweredRequest, Work } from "../../../src/submission/work.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const KEY = "ClusterAccount/shared";
@@ -21,7 +21,7 @@ const poolOf = (share: string, change: Partial<Pool> = {}): Pool => ({
   ...change,
 });
 
-type Before = { inFlight?: (Work & { isUnderWay?: boolean })[]; sent?: SentRequest[] };
+type Before = { inFlight?: (Work & { isUnderWay?: boolean })[]; answered?: AnsweredRequest[] };
 
 function setUp(pools: Pool[], maxTasks?: number, before: Before = {}) {
   const clock = createFakeClock();
@@ -38,7 +38,7 @@ function setUp(pools: Pool[], maxTasks?: number, before: Before = {}) {
     clock,
     allowance: () => allowance,
     inFlight: () => before.inFlight ?? [],
-    sent: () => before.sent ?? [],
+    answered: () => before.answered ?? [],
   });
   return {
     clock,
@@ -102,9 +102,9 @@ describe("limits.requestsPerMinute", () => {
   });
 
   it("counts the requests of the minute before a restart", async () => {
-    const sent = [{ namespace: "film", agoMs: 40_000 }];
-    const { clock, ask, woken } = setUp([poolOf("film", { requestsPerMinute: 1 })], undefined, { sent });
-    expect(ask("1", "film")).toMatch(/allows 1 requests a minute \(limits.requestsPerMinute\), and 1 were sent/);
+    const answered = [{ namespace: "film", agoMs: 40_000 }];
+    const { clock, ask, woken } = setUp([poolOf("film", { requestsPerMinute: 1 })], undefined, { answered });
+    expect(ask("1", "film")).toMatch(/allows 1 requests a minute \(limits.requestsPerMinute\), and 1 were answered/);
     await clock.advance(19_000);
     expect(woken).toEqual([]);
     await clock.advance(1_001);

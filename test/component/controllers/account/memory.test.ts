@@ -41,7 +41,7 @@ function startMemory(change: Parameters<typeof sharedOf>[2] = {}) {
       users: () => ({ total: 0, names: [] }),
       hasUsers: () => false,
       hasObjects: () => false,
-      sent: () => [],
+      answered: () => [],
       usage: () => [],
     },
     orphansAmong: () => [],
