@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { clusterAccountSpecSchema } from "../../../../src/api/v1alpha1/account.ts";
 import type { VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { anyAddress } from "../../../../src/base/address-guard.ts";
 import type { WebhookMessage, WebhookOutcome } from "../../../../src/base/webhook.ts";
@@ -6,8 +7,8 @@ import type { Callbacks } from "../../../../src/controllers/jobs/types.ts";
 import { callbacksBy, SECRET } from "../../../support/callbacks.ts";
 import { createFakeClock, START, settle, until } from "../../../support/fake-clock.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
-import type { Change } from "../../../support/manifests.ts";
-import { accountAt } from "../../../support/service-account.ts";
+import { type Change, manifest } from "../../../support/manifests.ts";
+import { accountAt, WHOLE } from "../../../support/service-account.ts";
 import { jobApi, jobReconciler } from "./world.ts";
 
 const URL_OF_RECEIVER = "https://hooks.example.com/done";
@@ -217,6 +218,112 @@ describe("the callback of a job that has ended", () => {
     operator.kind.store.remove(w.api.stored());
     await operator.reconcile();
     expect(operator.callbacks.find(w.api.stored().metadata.uid)).toBeUndefined();
+  });
+});
+
+describe("the callback of a job whose account another process serves now", () => {
+  it("is dropped here, whatever the receiver does, and sent there", async () => {
+    const signals: AbortSignal[] = [];
+    const clock = createFakeClock();
+    const job = videoJobOf("image", { callback: callback() }, ended);
+    const secret = { data: { secret: Buffer.from(SECRET).toString("base64") } };
+    const api = await jobApi(job, { objects: { "/secrets/hook": secret } });
+    const hanging = callbacksBy(
+      (_, { signal }) =>
+        new Promise<WebhookOutcome>((resolve) => {
+          signals.push(signal);
+          signal.addEventListener("abort", () => resolve({ kind: "Delivered" }));
+        }),
+    );
+    const before = jobReconciler(api.client, job, { clock, callbacks: hanging });
+    await before.reconcile();
+    await until(() => signals.length === 1);
+    before.forget();
+    expect(signals[0]?.aborted).toBe(true);
+    expect(before.callbacks.find(job.metadata.uid)).toBeUndefined();
+    await settle();
+    // Its outcome is not written: the next process knows nothing of it, and sends it again.
+    expect(api.stored().status?.callback).toEqual({ state: "Pending", attempts: 0 });
+    const taken: WebhookMessage[] = [];
+    const after = jobReconciler(api.client, api.stored(), {
+      clock,
+      callbacks: callbacksBy(async (message) => {
+        taken.push(message);
+        return { kind: "Delivered" };
+      }),
+    });
+    await after.reconcile();
+    await until(() => taken.length === 1);
+    await settle();
+    await after.reconcile();
+    expect(after.stored()?.status?.callback).toMatchObject({ state: "Delivered", attempts: 1 });
+  });
+});
+
+describe("the callback of a share", () => {
+  const hook = { url: "https://platform.example.com/ended", secretRef: { name: "hook", key: "secret" } };
+  const [share] =
+    clusterAccountSpecSchema.parse(
+      manifest("clusterAccount", { shares: [{ name: "film", namespaceSelector: {}, callback: hook }] }).spec,
+    ).shares ?? [];
+  const shared = { kind: "ClusterAccount", name: "shared", baseURL: "https://api.example.com" } as const;
+  const handle = () =>
+    accountAt(shared.baseURL, {
+      key: "ClusterAccount/shared",
+      secretNamespace: "platform",
+      sharing: { ...WHOLE, known: () => share },
+    });
+  const secret = { data: { secret: Buffer.from(SECRET).toString("base64") } };
+
+  /** A job that has ended without a callback of its own, unless `spec` has one. */
+  async function attempt(spec: Change, outcome: WebhookOutcome) {
+    const job = videoJobOf("image", spec, { ...ended, account: shared });
+    const api = await jobApi(job, { objects: { "/secrets/hook": secret } });
+    const messages: WebhookMessage[] = [];
+    const send: Callbacks["send"] = async (message) => {
+      messages.push(message);
+      return outcome;
+    };
+    const w = jobReconciler(api.client, job, { handles: [handle()], callbacks: callbacksBy(send) });
+    await w.reconcile();
+    await until(() => messages.length > 0);
+    await settle();
+    await w.reconcile();
+    const secrets = api.requests.flatMap(({ path }) => (path.includes("/secrets/") ? [path] : []));
+    return { messages, secrets, status: w.stored()?.status?.callback };
+  }
+
+  it("is that of jobs without one, signed with a Secret that the namespace does not have", async () => {
+    const { messages, secrets, status } = await attempt({}, { kind: "Delivered" });
+    expect(messages).toMatchObject([{ url: hook.url, secret: SECRET }]);
+    expect(secrets).toEqual(["/api/v1/namespaces/platform/secrets/hook"]);
+    expect(status).toMatchObject({ state: "Delivered" });
+  });
+
+  it("is not that of jobs with a callback of their own", async () => {
+    const { messages, secrets } = await attempt({ callback: callback() }, { kind: "Delivered" });
+    expect(messages).toMatchObject([{ url: URL_OF_RECEIVER }]);
+    expect(secrets).toEqual(["/api/v1/namespaces/team/secrets/hook"]);
+  });
+
+  it("does not show the namespace where it goes", async () => {
+    const { status } = await attempt({}, { kind: "Failed", message: "connect ECONNREFUSED platform.example.com" });
+    expect(JSON.stringify(status)).not.toContain("platform.example.com");
+    expect(status?.lastError).toBe(
+      "the receiver of share film did not take it: its administrator finds the cause in the operator's log",
+    );
+  });
+
+  it("is Pending in the very write that shows the end", async () => {
+    const statuses: VideoJobStatus[] = [];
+    const job = videoJobOf(
+      "image",
+      { activeDeadlineSeconds: 1 },
+      { conditions: [], phase: "Pending", firstSubmitTime: "2020-01-01T00:00:00Z", account: shared },
+    );
+    const api = await jobApi(job, { onStored: (status) => void statuses.push(status) });
+    await jobReconciler(api.client, job, { handles: [handle()] }).reconcile();
+    expect(statuses.map(({ phase, callback: one }) => [phase, one?.state])).toEqual([["Failed", "Pending"]]);
   });
 });
 

@@ -112,7 +112,12 @@ export function jobReconciler(
   const copies = createCopies({ clock, random: () => 0.5 });
   const stores = createStoreRegistry(hasStore);
   const wiring = { running, copies, callbacks, stores, claims: createRequestClaims(() => []) };
-  const { reconcile: run } = createJobReconciler(shared, videoJobAdapter(createKind(client, kind)), wiring, wake);
+  const { reconcile: run, forget } = createJobReconciler(
+    shared,
+    videoJobAdapter(createKind(client, kind)),
+    wiring,
+    wake,
+  );
   return {
     kind,
     job,
@@ -124,6 +129,8 @@ export function jobReconciler(
     copies,
     callbacks,
     reconcile: () => run(REQUEST, context),
+    /** Another process serves the account of the job. */
+    forget: () => forget("team/sea"),
     stored: () => kind.store.get("team/sea"),
     /** Whether the account has a slot for another job. */
     nextIsAdmitted(account: AccountKey = "Account/team/default") {
