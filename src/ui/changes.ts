@@ -1,10 +1,12 @@
-import type { ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
 import type { Clock } from "../base/clock.ts";
 import type { ClusterSession, ObjectName } from "./cluster-session.ts";
 import type { ChangeMessage, SessionState } from "./view-types.ts";
 
-/** Changes are collected for so long, ms: a burst is one message. */
+/** Shortest time between two messages about changes, ms: a burst is two messages. */
 const COLLECT_MS = 250;
+/** How long the first change after a quiet time waits for those that come with it, ms. */
+const FIRST_MS = 20;
 /** Longest time between two messages, ms: after a longer silence, the page knows that the connection is broken. */
 const PING_MS = 10_000;
 /** Keys that a message names; more changes are named by their kinds only. */
@@ -18,10 +20,11 @@ export type ChangeStream = { session: ClusterSession; state(): SessionState; clo
  * Sends Server-Sent Events until the reader disconnects: `state` first and when it changes, `change` after changes of objects,
  * and `ping`. The page reads again what it shows, so a lost message costs nothing but time.
  */
-export function streamChanges(response: ServerResponse, { session, state, clock }: ChangeStream): void {
+export function streamChanges(response: Writable, { session, state, clock }: ChangeStream): void {
   const kinds = new Set<string>();
   const keys = new Set<string>();
   let stateSent = "";
+  let flushedAt = Number.NEGATIVE_INFINITY;
   let cancelCollect: (() => void) | undefined;
   let cancelPing = () => {};
 
@@ -34,6 +37,7 @@ export function streamChanges(response: ServerResponse, { session, state, clock 
 
   function flush(): void {
     cancelCollect = undefined;
+    flushedAt = clock.monotonic();
     const now = JSON.stringify(state());
     if (now !== stateSent) send("state", now);
     stateSent = now;
@@ -49,7 +53,7 @@ export function streamChanges(response: ServerResponse, { session, state, clock 
       kinds.add(changed.kind);
       if (keys.size <= MAX_KEYS) keys.add(`${changed.kind}/${changed.namespace}/${changed.name}`);
     }
-    cancelCollect ??= clock.setTimeout(flush, COLLECT_MS);
+    cancelCollect ??= clock.setTimeout(flush, Math.max(FIRST_MS, flushedAt + COLLECT_MS - clock.monotonic()));
   }
 
   const unsubscribe = session.subscribe(collect);

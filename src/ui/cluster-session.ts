@@ -9,7 +9,7 @@ import { createInformer, type Informer } from "../runtime/informer.ts";
 import type { ListEntry } from "./list-query.ts";
 import { rowOf } from "./row.ts";
 import type { UiObject } from "./ui-object.ts";
-import type { KindState, ObjectRow } from "./view-types.ts";
+import type { KindState } from "./view-types.ts";
 
 /** An object with its kind. */
 export type Found = { resource: Resource; object: UiObject };
@@ -57,7 +57,7 @@ export function createClusterSession(options: ClusterSessionOptions): ClusterSes
   const { clock } = options;
   const closing = new AbortController();
   const listeners = new Set<(changed: ObjectName | undefined) => void>();
-  const rows = new WeakMap<UiObject, ObjectRow>();
+  const entries = new WeakMap<UiObject, ListEntry>();
   let failingSince: number | undefined;
   let checked = false;
 
@@ -90,9 +90,9 @@ export function createClusterSession(options: ClusterSessionOptions): ClusterSes
     *entries() {
       for (const { resource, running } of watches) {
         for (const object of running?.informer.store.list() ?? []) {
-          const row = rows.get(object) ?? rowOf(resource.kind, object);
-          rows.set(object, row);
-          yield { row, object };
+          const entry = entries.get(object) ?? { row: rowOf(resource.kind, object), object };
+          entries.set(object, entry);
+          yield entry;
         }
       }
     },

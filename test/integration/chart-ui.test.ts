@@ -5,7 +5,7 @@ import { describe, expect, inject, it, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { createProgram } from "../../src/cli/program.ts";
 import type { MoneyView, ObjectView, RowPage, SessionState } from "../../src/ui/view-types.ts";
-import { render } from "../support/chart.ts";
+import { CHART, type Rendered, render } from "../support/chart.ts";
 import { manifest } from "../support/manifests.ts";
 import { run } from "../support/run.ts";
 import { startUi } from "../support/ui-process.ts";
@@ -109,7 +109,6 @@ describe("the web page of the chart", () => {
     "ui.enabled=true,watchNamespaces={a},allowPrivateNetworks=true,artifacts.persistence.enabled=true,artifacts.persistence.accessModes={ReadWriteMany}",
     "ui.enabled=true,ui.auth=bearer-token,ui.service.enabled=true,ui.allowedHosts={mooring.example.com}",
   ])("starts mooring ui with flags that it knows: %s", async (settings) => {
-    type Pod = { template: { spec: { containers: { args: string[] }[] } } };
     const objects = await render("mooring-system", "--set", settings);
     const deployments = objects.filter(({ kind, metadata }) => kind === "Deployment" && metadata.name === "mooring-ui");
     const containers = deployments.flatMap(({ spec }) => (spec as Pod).template.spec.containers);
@@ -122,10 +121,74 @@ describe("the web page of the chart", () => {
     for (const flag of flags) expect(known).toContain(flag.split("=")[0]);
   });
 
+  type Pod = { template: { spec: { containers: { name: string; args: string[] }[] } } };
+  type Policy = { ingress: { ports: { port: number }[] }[] };
+  const specOf = (objects: Rendered[], kind: string) =>
+    objects.find((object) => object.kind === kind && object.metadata.name === "mooring-ui")?.spec;
+  const rendered = (values: string) => render("mooring-system", "--values", join(CHART, "ci", values));
+
+  test("behind an Ingress with OpenID Connect, only the proxy reaches the page, and passes on the user's token", async () => {
+    const objects = await rendered("16-ui-ingress-values.yaml");
+    const { containers } = (specOf(objects, "Deployment") as Pod).template.spec;
+    const [page, proxy] = containers.map(({ args }) => args);
+    expect(page).toContain("--bind-address=127.0.0.1:8091");
+    expect(page).toContain("--auth=bearer-token");
+    expect(page).toContain("--allowed-hosts=mooring.example.com,mooring.internal.example.com");
+    expect(proxy).toEqual(
+      expect.arrayContaining([
+        "--oidc-issuer-url=https://login.example.com/realms/team",
+        "--client-id=kubernetes",
+        "--redirect-url=https://mooring.example.com/oauth2/callback",
+        "--upstream=http://127.0.0.1:8091/",
+        "--pass-authorization-header=true",
+        "--allowed-group=video",
+      ]),
+    );
+    expect(JSON.stringify(proxy)).not.toMatch(/secret=/);
+    expect(specOf(objects, "Service")).toMatchObject({ ports: [{ port: 8091, targetPort: "proxy" }] });
+    expect((specOf(objects, "NetworkPolicy") as Policy).ingress.flatMap(({ ports }) => ports)).toMatchObject([
+      { port: 4180 },
+    ]);
+    const backend = { service: { name: "mooring-ui", port: { name: "http" } } };
+    expect(specOf(objects, "Ingress")).toMatchObject({
+      ingressClassName: "nginx",
+      tls: [{ secretName: "mooring-ui-tls" }],
+      rules: ["mooring.example.com", "mooring.internal.example.com"].map((host) => ({
+        host,
+        http: { paths: [{ path: "/", backend }] },
+      })),
+    });
+  });
+
+  test("behind a Gateway that signs users in, the route leads to the page, whose stream of changes does not end", async () => {
+    const objects = await rendered("16-ui-http-route-values.yaml");
+    expect((specOf(objects, "Deployment") as Pod).template.spec.containers.map(({ name }) => name)).toEqual(["ui"]);
+    expect(specOf(objects, "Service")).toMatchObject({ ports: [{ port: 8091, targetPort: "page" }] });
+    expect((specOf(objects, "NetworkPolicy") as Policy).ingress.flatMap(({ ports }) => ports)).toMatchObject([
+      { port: 8091 },
+    ]);
+    expect(specOf(objects, "HTTPRoute")).toMatchObject({
+      parentRefs: [{ name: "public", namespace: "gateways", sectionName: "https" }],
+      hostnames: ["mooring.example.com"],
+      rules: [{ backendRefs: [{ name: "mooring-ui", port: 8091 }], timeouts: { request: "0s" } }],
+    });
+  });
+
+  const OPEN = "ui.auth=bearer-token,ui.service.enabled=true";
   test.each([
     { settings: "ui.service.enabled=true", message: "lets everyone in the cluster read" },
     { settings: "ui.auth=bearer-token", message: "needs ui.service.enabled" },
     { settings: "ui.auth=password", message: "ui" },
+    { settings: "ui.ingress.enabled=true", message: "ui.auth bearer-token" },
+    { settings: "ui.httpRoute.enabled=true", message: "ui.auth bearer-token" },
+    { settings: "ui.oauth2Proxy.enabled=true", message: "ui.auth bearer-token" },
+    { settings: `${OPEN},ui.ingress.enabled=true`, message: "need ui.allowedHosts" },
+    { settings: `${OPEN},ui.allowedHosts={a.example.com},ui.httpRoute.enabled=true`, message: "name the Gateway" },
+    {
+      settings: `${OPEN},ui.allowedHosts={a.example.com},ui.oauth2Proxy.enabled=true,ui.oauth2Proxy.clientID=a`,
+      message: "set all three",
+    },
+    { settings: "ui.oauth2Proxy.issuerURL=http://login.example.com", message: "issuerURL" },
   ])("refuses $settings", async ({ settings, message }) => {
     await expect(render("mooring-system", "--set", `ui.enabled=true,${settings}`)).rejects.toThrow(message);
   });

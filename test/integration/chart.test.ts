@@ -26,15 +26,24 @@ const folder = await mkdtemp(join(tmpdir(), "mooring-chart-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Kinds of other projects that the chart makes on request, with as much schema as naming them takes. */
-const foreignKinds = ["ServiceMonitor", "PodMonitor", "PrometheusRule"].map((kind) => {
+const foreignKinds = [
+  ["ServiceMonitor", "monitoring.coreos.com"],
+  ["PodMonitor", "monitoring.coreos.com"],
+  ["PrometheusRule", "monitoring.coreos.com"],
+  ["HTTPRoute", "gateway.networking.k8s.io"],
+].map(([kind = "", group]) => {
   const plural = `${kind.toLowerCase()}s`;
   const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.monitoring.coreos.com` },
+    metadata: {
+      name: `${plural}.${group}`,
+      // The API server asks for it where the group is one of Kubernetes.
+      annotations: { "api-approved.kubernetes.io": "unapproved, test only" },
+    },
     spec: {
-      group: "monitoring.coreos.com",
+      group,
       names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
       scope: "Namespaced",
       versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } }],

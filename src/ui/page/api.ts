@@ -33,7 +33,9 @@ export function postJson<T>(path: string, body: object, method: "POST" | "PUT" =
 async function send<T>(path: string, init: RequestInit): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(path, { ...init, headers: { ...init.headers, ...authorization() } });
+    // An auth proxy answers 401 to what asks for JSON; everything else it would redirect to the sign-in.
+    const headers = { accept: "application/json", ...init.headers, ...authorization() };
+    response = await fetch(path, { ...init, headers });
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new ApiError(0, { error: "The page's server does not respond" });
@@ -49,11 +51,11 @@ export function messageOf(error: unknown): string {
 }
 
 async function problemOf(response: Response): Promise<ErrorView> {
-  try {
-    return await response.json();
-  } catch {
-    return { error: `The page's server answers HTTP ${response.status}` };
-  }
+  const said: Partial<ErrorView> = await response.json().catch(() => ({}));
+  if (typeof said.error === "string") return { ...said, error: said.error };
+  // The words of a proxy, which are not for the user.
+  if (response.status === 401) return { error: "Your sign-in has ended: load this page again" };
+  return { error: `The page's server answers HTTP ${response.status}` };
 }
 
 /** Path of an object in the API and in links: a cluster-scoped object has the namespace `-`. */
