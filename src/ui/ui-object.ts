@@ -25,8 +25,9 @@ type UiSpec = Partial<
   Partial<Pick<VideoJobSpec, "imageToVideo" | "videoToVideo">> &
   Partial<Pick<MediaBatchSpec, "template">> &
   Partial<Pick<AccountSpec, "baseURL" | "budget">> &
-  Partial<Pick<ClusterAccountSpec, "results" | "speech">> &
-  Partial<Pick<ArtifactStoreSpec, "s3" | "volume">> & { image?: string };
+  Partial<Pick<ClusterAccountSpec, "results" | "speech">> & {
+    apiKeySecretRef?: AccountSpec["apiKeySecretRef"] & { namespace?: string };
+  } & Partial<Pick<ArtifactStoreSpec, "s3" | "volume">> & { image?: string };
 
 type UiStatus = AnyStatus & {
   /** Jobs: an amount. */

@@ -134,6 +134,16 @@ export type ResultView = {
 };
 
 export type ResultUrl = { url: string };
+/** The response of an endpoint. `body`: absent when it is no text. `cut`: the body is longer than what is shown. */
+export type CallView = {
+  status: number;
+  firstByteMs: number;
+  totalMs: number;
+  headers: [string, string][];
+  bytes: number;
+  body?: string | undefined;
+  cut: boolean;
+};
 
 /** Another job with the same text or prompt, and its results. */
 export type VersionView = { row: ObjectRow; results: ResultView[] };

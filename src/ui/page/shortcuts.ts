@@ -10,7 +10,7 @@ export type Shortcuts = {
   active(): Shortcut[];
 };
 
-const TYPING = "input, textarea, select, [contenteditable]";
+const TYPING = "input:not([type='checkbox']), textarea, select, [contenteditable]";
 
 /** Listens to the keyboard. Keys belong to what the user types into; `Mod+` keys do not. While a dialog is open, none of the page's act. */
 export function createShortcuts(): Shortcuts {

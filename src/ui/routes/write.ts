@@ -4,6 +4,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { effectOf, patchOf } from "../actions.ts";
 import type { ClusterSession, Found, ObjectName } from "../cluster-session.ts";
+import { CALL_METHODS } from "../endpoint-call.ts";
 import {
   checkedManifest,
   checkedYaml,
@@ -16,7 +17,8 @@ import {
 import type { UiOptions } from "../options.ts";
 import { withPrice } from "../price.ts";
 import { RequestError } from "../request-error.ts";
-import type { AppliedView, BulkResult, ManifestView, ReviewView } from "../view-types.ts";
+import { ENDPOINT_KIND } from "../row.ts";
+import type { AppliedView, BulkResult, CallView, ManifestView, ReviewView } from "../view-types.ts";
 import { objectOf, objectPathSchema } from "./request-object.ts";
 
 const actionSchema = z.object({ action: z.string().max(64) });
@@ -32,6 +34,20 @@ const editSchema = z.strictObject({
   uid: z.string().max(64),
   version: z.string().max(64),
 });
+const callPathSchema = objectPathSchema.omit({ kind: true });
+const callSchema = z.strictObject({
+  method: z.enum(CALL_METHODS),
+  path: z
+    .string()
+    .max(2_000)
+    .regex(/^\/[\x21-\x7e]*$/, "write a path such as /v1/models, without spaces"),
+  contentType: z
+    .string()
+    .regex(/^[\x20-\x7e]{0,200}$/)
+    .default("application/json"),
+  body: z.string().default(""),
+  withKey: z.boolean().default(false),
+});
 const keyOfManifest = (kind: string, { name, namespace = "" }: { name: string; namespace?: string | undefined }) => ({
   kind,
   namespace,
@@ -41,7 +57,9 @@ const keyOfManifest = (kind: string, { name, namespace = "" }: { name: string; n
 const AT_ONCE = 8;
 
 /** Everything that the page changes. The guard has refused requests of other sites. */
-export function addWriteRoutes(app: FastifyInstance, { sessions, readOnly, clock }: UiOptions): void {
+export function addWriteRoutes(app: FastifyInstance, options: UiOptions): void {
+  const { sessions, readOnly, clock, callEndpoint } = options;
+
   function assertWritable(): void {
     if (readOnly !== undefined) throw new RequestError(403, readOnly);
   }
@@ -54,6 +72,17 @@ export function addWriteRoutes(app: FastifyInstance, { sessions, readOnly, clock
     const { action } = actionSchema.parse(params);
     await perform(session, found, { action, now: rfc3339(clock.now()), input: input.trim() });
     return {};
+  });
+
+  // A call wakes workers, which cost money.
+  app.post("/api/calls/:namespace/:name", async ({ params, body, headers }, reply): Promise<CallView> => {
+    assertWritable();
+    const session = await sessions.of(headers.authorization);
+    const { namespace, name } = callPathSchema.parse(params);
+    const { object } = objectOf(session, { kind: ENDPOINT_KIND, namespace, name });
+    const ending = new AbortController();
+    reply.raw.once("close", () => ending.abort());
+    return callEndpoint(session, object, callSchema.parse(body), ending.signal);
   });
 
   app.post("/api/bulk", async ({ body, headers }): Promise<BulkResult> => {

@@ -9,6 +9,7 @@ import { type Credentials, loadCredentials } from "../../../kube/credentials.ts"
 import { parseBindAddress, serveProbes } from "../../../runtime/http.ts";
 import { readAssets } from "../../../ui/assets.ts";
 import { createClusterSession } from "../../../ui/cluster-session.ts";
+import { createEndpointCaller } from "../../../ui/endpoint-call.ts";
 import type { Auth } from "../../../ui/guard.ts";
 import { createMediaOpener } from "../../../ui/media.ts";
 import { serveUi } from "../../../ui/server.ts";
@@ -41,6 +42,12 @@ export async function runUi(flags: UiFlags): Promise<void> {
           : publicOnly(STORE_ADVICE, [], flags.deniedNetworks),
         clock: systemClock,
       }),
+      callEndpoint: createEndpointCaller({
+        lookup: flags.allowPrivateNetworks
+          ? anyExcept(flags.deniedNetworks)
+          : publicOnly(CALL_ADVICE, [], flags.deniedNetworks),
+        clock: systemClock,
+      }),
       version: packageJson.version,
       readOnly: readOnlyReason(flags),
       namespaces: flags.namespace,
@@ -63,6 +70,8 @@ export async function runUi(flags: UiFlags): Promise<void> {
 }
 
 const STORE_ADVICE = "the page reads copies from public addresses only: use --allow-private-networks for development";
+
+const CALL_ADVICE = "the page calls endpoints at public addresses only: use --allow-private-networks for development";
 
 const PING = { ping: () => undefined };
 

@@ -15,6 +15,7 @@ import { useResource } from "../use-resource.ts";
 import { Actions } from "./actions.tsx";
 import { Drift, Status } from "./details.tsx";
 import { Halted } from "./halted.tsx";
+import { RequestBox } from "./request-box.tsx";
 import { Results, Versions } from "./results.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Workers } from "./workers.tsx";
@@ -127,7 +128,7 @@ function Tab({ tab, view }: { tab: string; view: ObjectView }): ComponentChildre
 }
 
 function Overview({ view }: { view: ObjectView }) {
-  const { row, halt, results, versions, text, workers, facts, history, eventsMissing, commands } = view;
+  const { row, halt, results, versions, text, workers, url, facts, history, eventsMissing, commands } = view;
   return (
     <div class="object">
       <div>
@@ -152,6 +153,7 @@ function Overview({ view }: { view: ObjectView }) {
             <Versions versions={versions} />
           </section>
         )}
+        {url !== undefined && url !== "" && <RequestBox row={row} url={url} />}
         {workers.length > 0 && <Workers workers={workers} />}
         {halt === undefined && commands.length > 0 && (
           <section class="card" aria-labelledby="commands">

@@ -15,7 +15,7 @@ it("given a port that is in use, the page is not served, and nothing of it stays
   const sessions = { of: unused, close: async () => void closed++ };
   const page = { auth: { kind: "None" } as const, allowedHosts: [], version: "1", readOnly: undefined, namespaces: [] };
   const assets = new Map();
-  const options = { ...page, sessions, assets, openMedia: unused, clock: createFakeClock() };
+  const options = { ...page, sessions, assets, openMedia: unused, callEndpoint: unused, clock: createFakeClock() };
   await expect(serveUi(options, { host: "127.0.0.1", port })).rejects.toThrow("EADDRINUSE");
   expect(closed).toBe(1);
 });
