@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { browserForTests, expectAccessible, type OpenPage } from "../support/browser.ts";
 import { createScene, type Scene } from "../support/page-scene.ts";
+import { folderFor, SCREENS, takePicture } from "../support/pictures.ts";
 import { eventually } from "../support/world.ts";
 
 const openPage = browserForTests();
@@ -33,11 +33,6 @@ const VIEWS = {
   edit: () => `edit/GpuEndpoint/${scene.world.namespace}/echo`,
 } as const;
 
-const SIZES = [
-  { width: 1440, height: 900 },
-  { width: 390, height: 844 },
-];
-
 /** The pictures of docs/how-to/ui.md and README.md: `npm run generate -- images` writes them to docs/images. */
 const PICTURES = [
   { view: "overview", colorScheme: "light" },
@@ -48,15 +43,6 @@ const PICTURES = [
   { view: "money", colorScheme: "light" },
   { view: "create", colorScheme: "light" },
 ] as const;
-
-/** The folder that the variable names, or one that goes after the test. */
-async function folderFor(variable: string): Promise<string> {
-  const wanted = process.env[variable];
-  const folder = wanted ?? (await mkdtemp(join(tmpdir(), "mooring-pictures-")));
-  await mkdir(folder, { recursive: true });
-  onTestFinished(() => (wanted === undefined ? rm(folder, { recursive: true }) : undefined));
-  return folder;
-}
 
 async function show({ page, go }: OpenPage, view: keyof typeof VIEWS): Promise<void> {
   await go(VIEWS[view]());
@@ -82,7 +68,7 @@ it("every picture of the documentation can be made", async () => {
 });
 
 /** `npm run generate -- screens FOLDER` keeps the pictures. */
-it.each(SIZES.flatMap((size) => (["light", "dark"] as const).map((colorScheme) => ({ ...size, colorScheme }))))(
+it.each(SCREENS)(
   "every view fits a screen of $width px and is accessible, $colorScheme",
   async ({ width, height, colorScheme }) => {
     const folder = await folderFor("MOORING_SCREENS");
@@ -90,9 +76,7 @@ it.each(SIZES.flatMap((size) => (["light", "dark"] as const).map((colorScheme) =
     const { page, problems } = opened;
     for (const view of Object.keys(VIEWS) as (keyof typeof VIEWS)[]) {
       await show(opened, view);
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      expect(overflow, view).toBeLessThanOrEqual(0);
-      await page.screenshot({ path: join(folder, `${view}-${width}-${colorScheme}.png`), fullPage: true });
+      await takePicture(page, join(folder, `${view}-${width}-${colorScheme}.png`));
       await expectAccessible(opened);
     }
     expect(problems).toEqual([]);
