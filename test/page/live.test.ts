@@ -50,6 +50,7 @@ it("an interrupted watch: the page says so, keeps what it knows, and shows after
 
   relay.cut();
   await page.getByRole("alert").getByText("The cluster does not respond since").waitFor();
+  await page.getByRole("status").getByText("Not live", { exact: true }).waitFor();
   await expectAccessible(opened);
   expect(await page.getByRole("link", { name: "first" }).count()).toBe(1);
   await setPhase("first", "Succeeded", 100);

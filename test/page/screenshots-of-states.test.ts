@@ -30,7 +30,7 @@ async function takeLists({ opened, state, screen }: Picture): Promise<void> {
   for (const view of LISTS) {
     await opened.go(view);
     await loaded(opened);
-    await takePicture(opened.page, join(folder, `${state}-${view}-${screen.width}-${screen.colorScheme}.png`));
+    await takePicture(opened.page, join(folder, `${state}-${view}-${screen.width}-${screen.colorScheme}.png`), false);
     await expectAccessible(opened);
   }
 }

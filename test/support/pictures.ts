@@ -23,9 +23,9 @@ export async function folderFor(variable: string): Promise<string> {
   return folder;
 }
 
-/** Takes a picture of the whole page, which must not be wider than the screen. */
-export async function takePicture(page: Page, path: string): Promise<void> {
+/** Takes a picture of a page, which must not be wider than the screen. `fullPage`: not only of what the screen shows. */
+export async function takePicture(page: Page, path: string, fullPage = true): Promise<void> {
   const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - window.innerWidth");
   expect(overflow, path).toBeLessThanOrEqual(0);
-  await page.screenshot({ path, fullPage: true });
+  await page.screenshot({ path, fullPage });
 }

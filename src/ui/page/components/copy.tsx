@@ -19,7 +19,7 @@ export function CopyButton({ text, label }: CopyButtonProps) {
     }
   }
   return (
-    <button type="button" class="wa-outlined" onClick={() => void copy()}>
+    <button type="button" class="wa-neutral wa-outlined" onClick={() => void copy()}>
       <Icon icon={copied ? Check : Copy} /> {copied ? "Copied" : label}
     </button>
   );

@@ -18,7 +18,8 @@ export type ListDefinition = {
   view: ListView;
   /** What a user does here first; absent: nothing can be made here. */
   create?: { label: string; path: string };
-  /** What the list is for, when it is empty. */
+  /** That there is nothing, and what the list is for. */
+  none: string;
   empty: string;
   columns: readonly ListColumn[];
   concerns: (changed: Changed) => boolean;

@@ -27,7 +27,7 @@ type ListProps = { definition: ListDefinition; route: ViewRoute };
 /** A list of objects: filtered and sorted by the server, read where it is visible, and up to date by itself. */
 export function List({ definition, route }: ListProps) {
   const { live, state } = useApp();
-  const { view, title, concerns, create, empty } = definition;
+  const { view, title, concerns, create } = definition;
   const filters = new URLSearchParams({ view, ...Object.fromEntries(route.query) }).toString();
   const container = useRef<HTMLDivElement>(null);
   const [part, setPart] = useState({ offset: 0, limit: 3 * STEP });
@@ -65,9 +65,9 @@ export function List({ definition, route }: ListProps) {
       <Filters route={route} page={data} />
       <ErrorNotice error={error} />
       <div ref={container}>
-        {data === undefined ? (
-          <p>Loading…</p>
-        ) : (
+        {data === undefined && <p>Loading…</p>}
+        {data?.total === 0 && <Empty definition={definition} route={route} synced={data.synced} />}
+        {data !== undefined && data.total > 0 && (
           <RowTable
             definition={definition}
             page={data}
@@ -81,9 +81,32 @@ export function List({ definition, route }: ListProps) {
           />
         )}
       </div>
-      {data?.total === 0 && <p class="empty">{data.synced ? empty : "The cluster is being read…"}</p>}
       {writable && <BulkActions view={view} selection={selection} total={data?.total ?? 0} />}
     </>
+  );
+}
+
+type EmptyProps = { definition: ListDefinition; route: ViewRoute; synced: boolean };
+
+/** Why there are no rows, and what to do. */
+function Empty({ definition: { empty, none }, route, synced }: EmptyProps) {
+  const filters = ["search", "state", "namespace"].filter((name) => route.query.has(name));
+  if (!synced) return <p class="empty">The cluster is being read…</p>;
+  if (filters.length === 0) {
+    return (
+      <div class="empty card">
+        <p>
+          <strong>{none}</strong>
+        </p>
+        <p>{empty}</p>
+      </div>
+    );
+  }
+  const cleared = withQuery(route, Object.fromEntries(filters.map((name) => [name, ""])));
+  return (
+    <p class="empty card">
+      Nothing fits the search. <a href={cleared}>Show all</a>
+    </p>
   );
 }
 

@@ -9,7 +9,8 @@ export const jobList: ListDefinition = {
   title: "Jobs",
   view: "jobs",
   create: { label: "New job", path: "new/SpeechJob" },
-  empty: "No job fits. A SpeechJob speaks a text, a VideoJob makes a video.",
+  none: "There are no jobs.",
+  empty: "A SpeechJob speaks a text, a VideoJob makes a video.",
   concerns: () => true,
   columns: [
     stateColumn,
@@ -52,7 +53,8 @@ export const endpointList: ListDefinition = {
   title: "Endpoints",
   view: "endpoints",
   create: { label: "New endpoint", path: "new/GpuEndpoint" },
-  empty: "No endpoint fits. A GpuEndpoint runs an image on GPU workers.",
+  none: "There are no endpoints.",
+  empty: "A GpuEndpoint runs an image on GPU workers.",
   concerns: concernsKind("GpuEndpoint"),
   columns: [
     stateColumn,
@@ -65,7 +67,8 @@ export const endpointList: ListDefinition = {
 export const attentionList: ListDefinition = {
   title: "Needs you",
   view: "attention",
-  empty: "Nothing needs you. Halted and Stalled objects are here: they do not continue before you act.",
+  none: "Nothing needs you.",
+  empty: "Halted and Stalled objects are here: they do not continue before you act.",
   concerns: () => true,
   columns: [stateColumn, { id: "kind", title: "Kind", sort: "kind", cell: ({ kind }) => kind }, ageColumn],
 };
@@ -73,7 +76,8 @@ export const attentionList: ListDefinition = {
 export const objectList: ListDefinition = {
   title: "All objects",
   view: "all",
-  empty: "No object fits.",
+  none: "There are no objects.",
+  empty: "Jobs, endpoints, accounts, stores and reports of bills are here.",
   concerns: () => true,
   columns: [stateColumn, { id: "kind", title: "Kind", sort: "kind", cell: ({ kind }) => kind }, ageColumn],
 };

@@ -57,6 +57,7 @@ export function RequestBox({ row, url }: { row: ObjectRow; url: string }) {
               Path
             </label>
             <input
+              id={`${id}-path`}
               pattern="/\S*"
               required
               title="A path of the endpoint, such as /v1/models"
@@ -79,7 +80,7 @@ export function RequestBox({ row, url }: { row: ObjectRow; url: string }) {
               />
             </div>
           )}
-          <label class="check">
+          <label class="option">
             <input
               type="checkbox"
               checked={draft.withKey}

@@ -15,6 +15,8 @@ const VIEWS = [
 
 /** The views: a bar at the side, and on a phone at the bottom. */
 export function Navigation({ view, connected }: { view: string; connected: boolean }) {
+  const { state } = useApp();
+  const live = connected && state?.disconnectedSince === undefined;
   return (
     <header class="shell">
       <p class="brand">
@@ -30,8 +32,8 @@ export function Navigation({ view, connected }: { view: string; connected: boole
         ))}
       </nav>
       <div class="foot">
-        <p class={connected ? "live on" : "live off"} role="status">
-          {connected ? "Live" : "Not live"}
+        <p class={live ? "live on" : "live off"} role="status">
+          {live ? "Live" : "Not live"}
         </p>
         <Theme />
       </div>
