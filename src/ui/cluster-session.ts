@@ -6,7 +6,7 @@ import { isForbidden, isNotFound, KubeError } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
 import { createInformer, type Informer } from "../runtime/informer.ts";
-import type { ListEntry } from "./list-query.ts";
+import { type ListEntry, listEntry } from "./list-query.ts";
 import { rowOf } from "./row.ts";
 import type { UiObject } from "./ui-object.ts";
 import type { KindState } from "./view-types.ts";
@@ -90,7 +90,7 @@ export function createClusterSession(options: ClusterSessionOptions): ClusterSes
     *entries() {
       for (const { resource, running } of watches) {
         for (const object of running?.informer.store.list() ?? []) {
-          const entry = entries.get(object) ?? { row: rowOf(resource.kind, object), object };
+          const entry = entries.get(object) ?? listEntry(rowOf(resource.kind, object), object);
           entries.set(object, entry);
           yield entry;
         }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { listQuerySchema, selectRows } from "../../../src/ui/list-query.ts";
+import { listEntry, listQuerySchema, selectRows } from "../../../src/ui/list-query.ts";
 import type { ObjectRow } from "../../../src/ui/view-types.ts";
 
 const row = (kind: string, namespace: string, name: string, change: Partial<ObjectRow> = {}): ObjectRow => ({
@@ -30,7 +30,7 @@ const entries = rows.map((row) => {
   const labels = name === "waves" ? { book: "sea" } : {};
   const metadata = { name, namespace, uid, creationTimestamp, labels, resourceVersion: "1", generation: 1 };
   const spec = name === "farewell" ? { text: "Once upon a time there was a lighthouse." } : {};
-  return { row, object: { metadata, spec } };
+  return listEntry(row, { metadata, spec });
 });
 const select = (query: Record<string, string> = {}) => selectRows(entries, listQuerySchema.parse(query));
 const names = (query: Record<string, string>) => select(query).rows.map(({ name }) => name);
