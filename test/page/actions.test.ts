@@ -196,7 +196,10 @@ describe("forms", () => {
     await dialog.getByRole("alert").getByText("has changed since you opened it").waitFor();
     await page.keyboard.press("Escape");
 
-    await page.reload();
+    await eventually("the page knows the change", async () => {
+      await page.reload();
+      return (await page.locator("#field-spec-workers-idleTimeoutSeconds").inputValue()) === "61";
+    });
     await page.getByLabel("Max required", { exact: true }).fill("3");
     await page.getByRole("button", { name: "Review the change" }).click();
     // A write of the status is no change of what the user edits.

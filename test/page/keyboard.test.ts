@@ -37,7 +37,7 @@ async function goTo(letters: string, name: string): Promise<void> {
   await press("Control+k");
   await page.getByRole("combobox", { name: "Go to" }).waitFor();
   await page.keyboard.type(letters);
-  const chosen = page.getByRole("option", { selected: true });
+  const chosen = page.getByRole("dialog").getByRole("option", { selected: true });
   const isNamed = async () => (await chosen.innerText()).startsWith(`${name} `);
   await page.getByRole("option", { name: new RegExp(`^${name} `) }).waitFor();
   for (let moves = 0; !(await isNamed()) && moves < 8; moves++) await press("ArrowDown");
@@ -107,6 +107,8 @@ it("5. find endpoints, select two and suspend them", async () => {
   await page.locator("h1:focus", { hasText: "Endpoints" }).waitFor();
   await press("/");
   await page.keyboard.type("model");
+  // Another search begins with nothing selected.
+  await page.waitForURL(/search=model/);
   await page.getByRole("heading", { name: "Endpoints 3" }).waitFor();
   await press("Tab");
   for (let row = 0; row < 3; row++) {

@@ -75,6 +75,7 @@ describe("lists", () => {
   it("is walked with j and k, and rows are selected with x", async () => {
     const { page, go } = opened;
     await go("jobs?sort=name");
+    await page.locator("h1:focus", { hasText: "Jobs" }).waitFor();
     await row("greeting").waitFor();
     for (const key of ["j", "j", "j", "k"]) await page.keyboard.press(key);
     await page.locator("a:focus", { hasText: "long" }).waitFor();
