@@ -79,8 +79,25 @@ export function versionOf(kind: string, object: UiObject): string {
     .digest("base64");
 }
 
-/** Replaces labels and spec of the object that the user read. After another change in between, it is a conflict. */
+/** Writes of the status that an update may meet. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * Replaces labels and spec of the object that the user read. After another change of what the user writes, it is a conflict. A write of
+ * its status between the read and the update is none: the update is repeated.
+ */
 export async function updateObject(client: KubeClient, edit: Edit, dryRun: boolean): Promise<UiObject> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await updateOnce(client, edit, dryRun);
+    } catch (error) {
+      const isConflict = error instanceof KubeError && error.status === 409;
+      if (!isConflict || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function updateOnce(client: KubeClient, edit: Edit, dryRun: boolean): Promise<UiObject> {
   const resource = resourceOf(edit.manifest);
   const { name, namespace, labels } = edit.manifest.metadata;
   const current = await client.get<UiObject>(resource, { namespace, name });

@@ -75,8 +75,8 @@ describe("lists", () => {
   it("is walked with j and k, and rows are selected with x", async () => {
     const { page, go } = opened;
     await go("jobs?sort=name");
-    await page.locator("h1:focus", { hasText: "Jobs" }).waitFor();
-    await row("greeting").waitFor();
+    const names = () => page.getByRole("rowheader").getByRole("link").allInnerTexts();
+    await eventually("the order is by name", async () => (await names())[0] === "greeting");
     for (const key of ["j", "j", "j", "k"]) await page.keyboard.press(key);
     await page.locator("a:focus", { hasText: "long" }).waitFor();
     await page.keyboard.press("x");
