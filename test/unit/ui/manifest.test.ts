@@ -7,7 +7,7 @@ import { endpointOf } from "../../support/endpoints.ts";
 
 const endpoint = endpointOf() as unknown as UiObject;
 const manifest = {
-  apiVersion: "mooring.dev/v1alpha1",
+  apiVersion: "mooring.dev/v1alpha1" as const,
   kind: "GpuEndpoint",
   metadata: { name: endpoint.metadata.name, namespace: endpoint.metadata.namespace ?? "" },
   spec: {},
