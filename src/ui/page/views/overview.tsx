@@ -33,36 +33,40 @@ function Shown({ view }: { view: OverviewView }) {
   const { attention, waiting, running, endpoints, accounts, results } = view;
   return (
     <div class="overview">
-      <Part title="Needs you" total={attention.total} href="#/attention">
-        {attention.rows.map((row) => (
-          <Attention key={row.uid} row={row} />
-        ))}
-        {attention.total === 0 && (
-          <p class="quiet">{view.synced ? "Nothing needs you." : "The cluster is being read…"}</p>
-        )}
-        {waiting.map(({ reason, count }) => (
-          <p key={reason}>
-            <a href={`#/all?search=${reason}`}>
-              {count.toLocaleString()} {count === 1 ? "waits" : "wait"}: {reason}
-            </a>
-          </p>
-        ))}
-      </Part>
-      <Part title="Running now" total={running.total} href="#/jobs?state=Running">
-        {running.rows.map((row) => (
-          <Running key={row.uid} row={row} />
-        ))}
-        {running.total === 0 && <p class="quiet">No job is at the service.</p>}
-      </Part>
-      <Part title="Endpoints" total={endpoints.total} href="#/endpoints">
-        <Endpoints endpoints={endpoints} />
-      </Part>
-      <Part title="Money" href="#/money">
-        {accounts.map((account) => (
-          <Account key={`${account.kind}/${account.namespace}/${account.name}`} account={account} />
-        ))}
-        {accounts.length === 0 && <p class="quiet">There are no accounts that you may see.</p>}
-      </Part>
+      <div class="column">
+        <Part title="Needs you" total={attention.total} href="#/attention">
+          {attention.rows.map((row) => (
+            <Attention key={row.uid} row={row} />
+          ))}
+          {attention.total === 0 && (
+            <p class="quiet">{view.synced ? "Nothing needs you." : "The cluster is being read…"}</p>
+          )}
+          {waiting.map(({ reason, count }) => (
+            <p key={reason}>
+              <a href={`#/all?search=${reason}`}>
+                {count.toLocaleString()} {count === 1 ? "waits" : "wait"}: {reason}
+              </a>
+            </p>
+          ))}
+        </Part>
+        <Part title="Endpoints" total={endpoints.total} href="#/endpoints">
+          <Endpoints endpoints={endpoints} />
+        </Part>
+      </div>
+      <div class="column">
+        <Part title="Running now" total={running.total} href="#/jobs?state=Running">
+          {running.rows.map((row) => (
+            <Running key={row.uid} row={row} />
+          ))}
+          {running.total === 0 && <p class="quiet">No job is at the service.</p>}
+        </Part>
+        <Part title="Money" href="#/money">
+          {accounts.map((account) => (
+            <Account key={`${account.kind}/${account.namespace}/${account.name}`} account={account} />
+          ))}
+          {accounts.length === 0 && <p class="quiet">There are no accounts that you may see.</p>}
+        </Part>
+      </div>
       <section class="wide" aria-labelledby="last-results">
         <h2 id="last-results">Last results</h2>
         <Versions versions={results} />
