@@ -3,7 +3,12 @@ import { systemClock } from "../../src/base/clock.ts";
 import { createPace } from "../../src/base/token-bucket.ts";
 import { createAbandonedTasks, createTaskOwners } from "../../src/controllers/account/abandoned-tasks.ts";
 import { createAccountRegistry } from "../../src/controllers/account/registry.ts";
+import { createStoreRegistry } from "../../src/controllers/artifact-store/registry.ts";
 import type { ControllerDeps } from "../../src/controllers/controller-deps.ts";
+import { createCopies } from "../../src/controllers/jobs/copies.ts";
+import type { JobWiring } from "../../src/controllers/jobs/deps.ts";
+import { createRequestClaims } from "../../src/controllers/jobs/request-claims.ts";
+import { createRunningRequests } from "../../src/controllers/jobs/running.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import { createObjectReader } from "../../src/runtime/object-reader.ts";
@@ -11,6 +16,7 @@ import { createEventRecorder } from "../../src/runtime/recorder.ts";
 import { createReferencePoller } from "../../src/runtime/reference-poller.ts";
 import { createSpendingAdmission } from "../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../src/submission/allowance.ts";
+import { callbacksBy } from "./callbacks.ts";
 import { silentLog } from "./scripted-api-server.ts";
 
 /** What every controller shares, over a client of a scripted API server; no account is known unless `change` brings some. */
@@ -64,6 +70,21 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     servers: { confirm: async () => {}, assertServing: () => {}, assertConfirmed: () => {} },
     hasSenderEnded: () => true,
     heldByRestore: () => undefined,
+    ...change,
+  };
+}
+
+/** What a reconciler of jobs keeps besides its objects. */
+export function jobWiring(
+  { clock, admission, random }: Pick<ControllerDeps, "clock" | "admission" | "random">,
+  change: Partial<JobWiring> = {},
+): JobWiring {
+  return {
+    running: createRunningRequests({ clock, random, admission }),
+    copies: createCopies({ clock, random }),
+    callbacks: callbacksBy(),
+    stores: createStoreRegistry(() => false),
+    claims: createRequestClaims(() => []),
     ...change,
   };
 }

@@ -5,27 +5,22 @@ import type { SpeechJob } from "../../../../src/api/v1alpha1/speech-job.ts";
 import type { VideoJob, VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { createTaskOwners } from "../../../../src/controllers/account/abandoned-tasks.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
-import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
-import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
-import { createRequestClaims } from "../../../../src/controllers/jobs/request-claims.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import type { Job } from "../../../../src/controllers/jobs/types.ts";
 import { ServiceError, type ServiceErrorKind } from "../../../../src/provider/errors.ts";
 import type { TaskResult } from "../../../../src/provider/tasks/task-result.ts";
 import type { TaskObservation } from "../../../../src/provider/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
-import { callbacksBy } from "../../../support/callbacks.ts";
 import { createFakeClock, until } from "../../../support/fake-clock.ts";
 import { fakeTasks } from "../../../support/fake-tasks.ts";
 import { speechJobOf, taskOf, video, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt } from "../../../support/service-account.ts";
-import { sharedOf } from "../../../support/shared.ts";
+import { jobWiring, sharedOf } from "../../../support/shared.ts";
 
 const baseURL = "http://127.0.0.1:1";
 const haltMessage = "The request was sent; its outcome is unknown";
@@ -93,28 +88,12 @@ async function setUp({ job, spec = {}, status = {}, annotations = {}, others = [
   });
   const shared = sharedOf(api.client, resource, { clock, accounts });
   const taskOwners = createTaskOwners({ jobsWith: () => others, abandoned: { follows: (id) => id === "abandoned" } });
-  const wiring = {
-    running: createRunningRequests({ clock, random: () => 0.5, admission: shared.admission }),
-    copies: createCopies({ clock, random: () => 0.5 }),
-    callbacks: callbacksBy(),
-    stores: createStoreRegistry(() => false),
-    claims: createRequestClaims(() => []),
-  };
   const deps = { ...shared, taskOwners };
+  const [wiring, kind] = [jobWiring(shared), { resource, store: store as never }];
   const { reconcile } =
     resource === speechJobResource
-      ? createJobReconciler(
-          deps,
-          speechJobAdapter(createKind(api.client, { resource, store: store as never })),
-          wiring,
-          () => {},
-        )
-      : createJobReconciler(
-          deps,
-          videoJobAdapter(createKind(api.client, { resource, store: store as never })),
-          wiring,
-          () => {},
-        );
+      ? createJobReconciler(deps, speechJobAdapter(createKind(api.client, kind)), wiring, () => {})
+      : createJobReconciler(deps, videoJobAdapter(createKind(api.client, kind)), wiring, () => {});
   const request = { key: "team/sea", namespace: "team", name: "sea" };
   const current = () => store.get("team/sea") as VideoJob;
   return {

@@ -9,10 +9,7 @@ import {
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { type ControllerDeps, createKind, type Kind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
-import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
-import { createRequestClaims } from "../../../../src/controllers/jobs/request-claims.ts";
 import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import type { WriteRecord } from "../../../../src/controllers/jobs/submit.ts";
 import { type Callbacks, type Job, workOf } from "../../../../src/controllers/jobs/types.ts";
 import type { KubeClient } from "../../../../src/kube/client.ts";
@@ -25,7 +22,7 @@ import { videoJobOf } from "../../../support/jobs.ts";
 import { type Change, merged } from "../../../support/manifests.ts";
 import { type Answer, failure, scriptedApi, silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt, type ServiceAnswer, scriptedService, sessionAt } from "../../../support/service-account.ts";
-import { sharedOf } from "../../../support/shared.ts";
+import { jobWiring, sharedOf } from "../../../support/shared.ts";
 
 export const UID = videoJobOf("image").metadata.uid;
 const REQUEST = { key: "team/sea", namespace: "team", name: "sea" };
@@ -108,16 +105,9 @@ export function jobReconciler(
   const allowance = { ...NO_ALLOWANCE, maxTasks };
   const admission = createSpendingAdmission({ clock, allowance: () => allowance, inFlight: () => [] });
   const shared = sharedOf(client, videoJobResource, { clock, accounts, admission, ...deps });
-  const running = createRunningRequests({ clock, random: () => 0.5, admission });
-  const copies = createCopies({ clock, random: () => 0.5 });
-  const stores = createStoreRegistry(hasStore);
-  const wiring = { running, copies, callbacks, stores, claims: createRequestClaims(() => []) };
-  const { reconcile: run, forget } = createJobReconciler(
-    shared,
-    videoJobAdapter(createKind(client, kind)),
-    wiring,
-    wake,
-  );
+  const wiring = jobWiring(shared, { callbacks, stores: createStoreRegistry(hasStore) });
+  const adapter = videoJobAdapter(createKind(client, kind));
+  const { reconcile: run, forget } = createJobReconciler(shared, adapter, wiring, wake);
   return {
     kind,
     job,
@@ -125,8 +115,8 @@ export function jobReconciler(
     shared,
     allowance,
     admission,
-    running,
-    copies,
+    running: wiring.running,
+    copies: wiring.copies,
     callbacks,
     reconcile: () => run(REQUEST, context),
     /** Another process serves the account of the job. */

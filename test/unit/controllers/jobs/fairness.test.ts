@@ -2,13 +2,9 @@ import { expect, it, onTestFinished } from "vitest";
 import { speechJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { SpeechJob } from "../../../../src/api/v1alpha1/speech-job.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
-import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
-import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
-import { createRequestClaims } from "../../../../src/controllers/jobs/request-claims.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import { keyOf } from "../../../../src/kube/types.ts";
 import { createGate } from "../../../../src/provider/http/gate.ts";
 import { createTaskPoller } from "../../../../src/provider/tasks/poller.ts";
@@ -18,13 +14,12 @@ import { createMetrics } from "../../../../src/runtime/metrics.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
-import { callbacksBy } from "../../../support/callbacks.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { speechJobOf, taskOf } from "../../../support/jobs.ts";
 import { memoryKube } from "../../../support/memory-kube.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt } from "../../../support/service-account.ts";
-import { sharedOf } from "../../../support/shared.ts";
+import { jobWiring, sharedOf } from "../../../support/shared.ts";
 
 /** Requests of the account a second: 10,000 jobs in a line would take 5,000 s. */
 const RATE = 2;
@@ -79,16 +74,9 @@ async function setUp() {
   const admission = createSpendingAdmission({ clock, allowance: () => NO_ALLOWANCE, inFlight: () => [] });
   const { client } = memoryKube(kind.store);
   const shared = sharedOf(client, speechJobResource, { clock, accounts, admission });
-  const wiring = {
-    running: createRunningRequests({ clock, random, admission }),
-    copies: createCopies({ clock, random }),
-    callbacks: callbacksBy(),
-    stores: createStoreRegistry(() => false),
-    claims: createRequestClaims(() => []),
-  };
   const controller = createController({
     name: "speechjob",
-    ...createJobReconciler(shared, speechJobAdapter(createKind(client, kind)), wiring, enqueue),
+    ...createJobReconciler(shared, speechJobAdapter(createKind(client, kind)), jobWiring(shared), enqueue),
     maxConcurrentReconciles: 10,
     deadlineMs: 300_000,
     clock,

@@ -4,13 +4,9 @@ import { speechJobResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { SpeechJob } from "../../../../src/api/v1alpha1/speech-job.ts";
 import { createPace } from "../../../../src/base/token-bucket.ts";
 import { createAccountRegistry } from "../../../../src/controllers/account/registry.ts";
-import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
 import { createJobReconciler } from "../../../../src/controllers/jobs/controller.ts";
-import { createCopies } from "../../../../src/controllers/jobs/copies.ts";
-import { createRequestClaims } from "../../../../src/controllers/jobs/request-claims.ts";
 import { speechJobAdapter } from "../../../../src/controllers/jobs/requests/speech.ts";
-import { createRunningRequests } from "../../../../src/controllers/jobs/running.ts";
 import type { KubeClient } from "../../../../src/kube/client.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import { configMapResource } from "../../../../src/kube/resource.ts";
@@ -21,13 +17,12 @@ import { createReferencePoller } from "../../../../src/runtime/reference-poller.
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import type { Allowance } from "../../../../src/submission/allowance.ts";
-import { callbacksBy } from "../../../support/callbacks.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { speechJobOf } from "../../../support/jobs.ts";
 import { memoryKube } from "../../../support/memory-kube.ts";
 import { silentLog } from "../../../support/scripted-api-server.ts";
 import { accountAt } from "../../../support/service-account.ts";
-import { sharedOf } from "../../../support/shared.ts";
+import { jobWiring, sharedOf } from "../../../support/shared.ts";
 import { storedMeta } from "../../../support/stored-meta.ts";
 
 const ACCOUNT = "Account/team/default";
@@ -76,17 +71,10 @@ async function setUp(allowance: Allowance) {
   });
   onTestFinished(() => references.stop());
   const shared = sharedOf(client, speechJobResource, { clock, accounts, admission, references });
-  const wiring = {
-    running: createRunningRequests({ clock, random, admission }),
-    copies: createCopies({ clock, random }),
-    callbacks: callbacksBy(),
-    stores: createStoreRegistry(() => false),
-    claims: createRequestClaims(() => []),
-  };
   const enqueue = (key: string) => controller.enqueue(key);
   const controller = createController({
     name: "speechjob",
-    ...createJobReconciler(shared, speechJobAdapter(createKind(client, kind)), wiring, enqueue),
+    ...createJobReconciler(shared, speechJobAdapter(createKind(client, kind)), jobWiring(shared), enqueue),
     maxConcurrentReconciles: 10,
     deadlineMs: 300_000,
     clock,
