@@ -23,6 +23,7 @@ export const NAVIGATION: readonly { title: string; pages: readonly string[] }[] 
       "how-to/jobs",
       "how-to/batches",
       "how-to/accounts",
+      "how-to/shares",
       "how-to/artifacts",
       "how-to/bills",
       "how-to/ui",

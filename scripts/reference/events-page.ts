@@ -153,6 +153,18 @@ export const EVENTS: readonly DocumentedEvent[] = [
     reason: "ListUnreadable",
     when: "The service returns a list of endpoints that is too large, has no end or cannot be read.",
   },
+  {
+    kind: "ClusterAccount",
+    type: "Warning",
+    reason: "ExportConflict",
+    when: "The ConfigMap of `shares[].exportTo` exists in a namespace and does not belong to the account.",
+  },
+  {
+    kind: "ClusterAccount",
+    type: "Warning",
+    reason: "ExportForbidden",
+    when: "The operator may not write the ConfigMap of `shares[].exportTo` in a namespace.",
+  },
 ];
 
 /** docs/reference/events.md. */

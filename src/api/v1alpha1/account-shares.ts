@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { dnsLabel, flag, int, listOf, text, yuan } from "../schema/fields.ts";
+import { dnsLabel, flag, int, listOf, objectName, text, yuan } from "../schema/fields.ts";
 import type { SpecRule } from "../schema/rule.ts";
 import { namespaceSelector } from "./account-sharing.ts";
 import { callbackSchema } from "./job.ts";
@@ -72,6 +72,16 @@ const shareSchema = z.object({
   ).default(1),
   allowed: allowedSchema,
   requireMaxCost: flag("True: jobs need maxCost. Default false.").default(false),
+  exportTo: z
+    .object({
+      configMap: z
+        .object({ name: objectName("Name of the ConfigMap, in each namespace of the share.") })
+        .describe("Write to this ConfigMap."),
+    })
+    .describe(
+      "Shows each namespace its share: its limits and its use, at most once a minute. The operator needs rbac.exportNamespaces.configMaps of the chart for the namespaces. Default: none.",
+    )
+    .optional(),
   callback: callbackSchema
     .describe(
       "Callback of jobs that have none. secretRef is in the namespace of the account's Secret, and so are Services that the URL names.",

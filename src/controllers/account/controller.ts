@@ -12,6 +12,7 @@ import { probeAccount } from "./probe.ts";
 import { readSharing, shareFaultsOf } from "./read-sharing.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
 import { SECRET_POLL_MS, secretPollMs } from "./secret-poll.ts";
+import { createShareReports } from "./share-reports.ts";
 import { type AccountCounts, type AccountOutcome, accountStatus } from "./status.ts";
 
 /** A 403 has the account probed, at most once in this time. */
@@ -25,6 +26,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   const { accounts, clock } = shared;
   const memories = createAccountMemory(shared, kind.store, wiring);
   const orphanEvents = createOrphanEvents(shared.recorder);
+  const shareReports = createShareReports(shared, (key) => wiring.dependants.endpointPlaces(key));
   const keyOfAccount = ({ name, namespace }: { name: string; namespace?: string | undefined }) =>
     accountKey(wiring.accountKind, name, namespace);
 
@@ -38,6 +40,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       if (again === undefined) {
         wiring.servers.forget(key);
         orphanEvents.forget(key);
+        shareReports.forget(key);
       }
       return again;
     },
@@ -128,6 +131,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     warnOfList(shared.recorder, object, status);
     announceStall(shared.recorder, object, getCondition(status.conditions, "Stalled"), "Probe");
     await kind.patchStatus(object, status, signal);
+    if (isClusterAccount(object) && memory !== undefined) await shareReports.write(object, memory.handle, signal);
     const isReady = accounts.get(key)?.state.kind === "Ready";
     const pollMs = secretPollMs(isReady, kind.store.size());
     // Without a key, the last probe is not repeated, however old it is.

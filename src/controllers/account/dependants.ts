@@ -26,6 +26,8 @@ export type Dependants = {
   hasVolumes(key: AccountKey): boolean;
   /** Identifiers of the remote endpoints that they are bound to. */
   boundEndpoints(key: AccountKey): string[];
+  /** The same with the namespace of each, without those that are only observed. */
+  endpointPlaces(key: AccountKey): { namespace: string; endpointID: string }[];
   /**
    * Jobs whose status shows a recorded request without an outcome, a request on its way, or a task that runs. A job that gave its slot back
    * does not count.
@@ -81,6 +83,12 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
     hasEndpoints: (key) => kinds.endpoints.store.someInIndex("account", key, (endpoint) => belongs(endpoint, key)),
     hasVolumes: (key) => kinds.endpoints.store.someInIndex("volumes", key, (endpoint) => belongs(endpoint, key)),
     boundEndpoints: (key) => endpointsOf(key).flatMap(({ status }) => status?.endpointID ?? []),
+    endpointPlaces: (key) =>
+      endpointsOf(key).flatMap(({ metadata: { namespace }, spec, status }) =>
+        status?.endpointID === undefined || spec.managementPolicy === "Observe"
+          ? []
+          : [{ namespace, endpointID: status.endpointID }],
+      ),
     inFlight: (key) =>
       kinds.jobs.flatMap(({ store }) =>
         store

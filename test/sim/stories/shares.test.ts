@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { clusterAccountResource } from "../../../src/api/v1alpha1/kinds.ts";
-import { namespaceResource } from "../../../src/kube/resource.ts";
+import { configMapResource, namespaceResource } from "../../../src/kube/resource.ts";
+import type { KubeObject } from "../../../src/kube/types.ts";
 import { manifest } from "../../support/manifests.ts";
 import { type AnyObject, condition } from "../../support/world.ts";
 import { type Stage, waitForCondition } from "../stage/stage.ts";
@@ -12,11 +13,11 @@ const TEAM = { matchLabels: { team: "film" } };
 const WORKERS = { min: 0, max: 2, idleTimeoutSeconds: 60, maxConcurrency: 4, gpus: 1, requestTimeoutSeconds: 120 };
 
 /** A ClusterAccount at the service of the stage, whose namespace has the label of the share. */
-async function sharedAccount(world: Stage, share: object, spec: object = {}): Promise<void> {
+async function sharedAccount(world: Stage, share: object, spec: object = {}, others: object[] = []): Promise<void> {
   const { kube, namespace } = world;
   await kube.mergePatch(namespaceResource, { name: namespace }, { metadata: { labels: { team: "film" } } });
   const apiKeySecretRef = { namespace, name: "key", key: "apiKey" };
-  const shares = [{ name: "film", namespaceSelector: TEAM, ...share }];
+  const shares = [{ name: "film", namespaceSelector: TEAM, ...share }, ...others];
   await kube.create(
     clusterAccountResource,
     {},
@@ -112,6 +113,47 @@ it("the workers of all endpoints of the share stay below its limit, in whatever 
   expect(
     updates.filter(({ image }) => image.command === "serve").map(({ workerConfig }) => workerConfig.maxNum),
   ).toEqual([2]);
+});
+
+it("each namespace is shown its own share and no other one, and a ConfigMap of the team is left alone", async () => {
+  const world = await startedStage({ account: null });
+  const shown = { exportTo: { configMap: { name: "mooring-share" } } };
+  for (const name of ["film-b", "radio"]) {
+    const labels = { team: name === "radio" ? "radio" : "film" };
+    await world.kube.create(namespaceResource, {}, { metadata: { name, labels }, spec: {} });
+  }
+  const own = { metadata: { name: "mooring-share", namespace: "film-b" }, spec: undefined, data: { share: "ours" } };
+  await world.kube.create(configMapResource, { namespace: "film-b" }, own);
+  const radio = {
+    name: "radio",
+    namespaceSelector: { matchLabels: { team: "radio" } },
+    limits: { concurrentTasks: 1 },
+    allowed: { volumes: ["storage-of-radio"] },
+    ...shown,
+  };
+  const limits = { concurrentTasks: 4, maxWorkers: 9, monthlyLimit: "50" };
+  await sharedAccount(world, { ...shown, limits }, {}, [radio]);
+  await world.apply(manifest("endpoint", { accountRef, workers: WORKERS }, "a"));
+  await waitForCondition(world, "GpuEndpoint", "a", "Ready");
+  const dataIn = async (namespace: string) =>
+    (
+      await world.kube.get<KubeObject & { data: Record<string, string> }>(configMapResource, {
+        namespace,
+        name: "mooring-share",
+      })
+    ).data;
+  const data = await world.eventually("the team sees its workers", async () => {
+    const found = await dataIn(world.namespace);
+    return found["workers"] === "2 of 9" ? found : undefined;
+  });
+  expect(data).toMatchObject({ share: "film", tasks: "0 of 4", thisMonth: "0 of 50 yuan", "allowed.volumes": "none" });
+  expect(JSON.stringify(data)).not.toMatch(/radio|film-b/);
+  expect(await dataIn("radio")).toMatchObject({
+    share: "radio",
+    tasks: "0 of 1",
+    "allowed.volumes": "storage-of-radio",
+  });
+  expect(await dataIn("film-b")).toEqual({ share: "ours" });
 });
 
 it("a share that is removed while its work runs stops nothing that is paid for", async () => {

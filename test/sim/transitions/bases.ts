@@ -117,6 +117,7 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
             },
             requireMaxCost: false,
             weight: 2,
+            exportTo: { configMap: { name: "NAME" } },
             callback: { url: "https://hooks.example.com/done", secretRef: REFERENCE },
           },
         ],

@@ -59,8 +59,18 @@ export async function exportToConfigMap(
   }
 }
 
+/** A ConfigMap that an object of Mooring owns, as it is to be. */
+export type OwnedConfigMap = ConfigMap & {
+  metadata: {
+    namespace: string;
+    name: string;
+    ownerReferences: NonNullable<KubeObject["metadata"]["ownerReferences"]>;
+  };
+  data: Record<string, string>;
+};
+
 /** The garbage collector removes it with the report. */
-function configMapOf({ metadata }: BillReport, name: string, data: Record<string, string>) {
+function configMapOf({ metadata }: BillReport, name: string, data: Record<string, string>): OwnedConfigMap {
   const { namespace, uid } = metadata;
   const { kind } = billReportResource;
   const apiVersion = apiVersionOf(billReportResource);
@@ -79,9 +89,9 @@ function configMapOf({ metadata }: BillReport, name: string, data: Record<string
  * returns false.
  * @throws KubeError 409 when it changed meanwhile
  */
-async function writeConfigMap(
-  kube: KubeClient,
-  wanted: ReturnType<typeof configMapOf>,
+export async function writeConfigMap(
+  kube: Pick<KubeClient, "get" | "create" | "mergePatch">,
+  wanted: OwnedConfigMap,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { namespace, name, ownerReferences } = wanted.metadata;

@@ -35,6 +35,7 @@ function startMemory(change: Parameters<typeof sharedOf>[2] = {}) {
     namespaces: { labels: async () => ({}), all: async () => new Map(), known: () => new Map() },
     dependants: {
       boundEndpoints: () => [],
+      endpointPlaces: () => [],
       managedEndpoints: () => 0,
       hasEndpoints: () => false,
       hasVolumes: () => false,
