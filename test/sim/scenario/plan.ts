@@ -191,6 +191,7 @@ export function planOf(seed: number, hours?: number): Plan {
   }
   return {
     ...plan,
+    batches: planBatches(`${seed} ${hours}`, chaosMs),
     faults: [...plan.faults, ...planRecordFaults(`${seed} ${hours}`, plan), ...planCrashLoop(`${seed} ${hours}`, plan)],
   };
 }
@@ -288,6 +289,23 @@ function planReuse(purpose: string, { length }: readonly ObjectPlan[], chaosMs: 
     { ...job, name: "again", at, ttlSeconds: 20 },
     { ...job, name: "twin", at: Math.round(at + lateMs) },
   ];
+}
+
+/** Serials of items follow those of objects with a distance. */
+const FIRST_ITEM = 1_000;
+
+/** In a fifth of the seeds, a batch. With reuse, some of its items send the same request. */
+function planBatches(purpose: string, chaosMs: number): BatchPlan[] {
+  const random = createRandom(hashText(`batches ${purpose}`));
+  if (random.next() < 0.8) return [];
+  const kind = chance(random, 0.7) ? "SpeechJob" : "VideoJob";
+  const reuse = chance(random, 0.4);
+  const count = Math.round(random.between(3, 20));
+  const serials = Array.from({ length: count }, (_, at) => FIRST_ITEM + (reuse ? Math.floor(at * 0.7) : at));
+  const synchronous = kind === "SpeechJob" && chance(random, 0.6);
+  const parallelism = Math.round(random.between(1, 6));
+  const at = Math.round(random.between(0, chaosMs * 0.5));
+  return [{ namespace: "team-a", name: "book", at, kind, serials, parallelism, synchronous, reuse }];
 }
 
 function planActions(random: Random, objects: readonly ObjectPlan[], { chaosMs, releaseMs }: Pace): Timed<Action>[] {
