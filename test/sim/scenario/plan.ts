@@ -191,7 +191,8 @@ export function planOf(seed: number, hours?: number): Plan {
   }
   return {
     ...plan,
-    batches: planBatches(`${seed} ${hours}`, chaosMs),
+    // Items that a budget does not pay for would wait for ever.
+    batches: plan.budgetTasks === undefined ? planBatches(`${seed} ${hours}`, chaosMs) : [],
     faults: [...plan.faults, ...planRecordFaults(`${seed} ${hours}`, plan), ...planCrashLoop(`${seed} ${hours}`, plan)],
   };
 }
