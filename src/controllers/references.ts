@@ -2,12 +2,14 @@ import { specProblem } from "../api/manifest/spec-problem.ts";
 import { COMMANDS } from "../api/v1alpha1/commands.ts";
 import type { EndpointEnv } from "../api/v1alpha1/gpu-endpoint.ts";
 import type { Reason } from "../api/v1alpha1/reasons.ts";
+import { ArtifactError } from "../artifacts/errors.ts";
 import { ownValue } from "../base/own-value.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
 import { configMapResource, type Resource, secretResource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reference } from "../runtime/reference-poller.ts";
+import type { StoreRegistry } from "./artifact-store/registry.ts";
 
 type Data = KubeObject & { data?: Record<string, string> };
 
@@ -58,14 +60,29 @@ export function referencesOf(namespace: string, values: readonly Pick<EndpointEn
   });
 }
 
+/** An object of an ArtifactStore in the namespace of the object that refers to it. */
+export type StoreObject = { storeRef: { name: string }; key: string };
+
+/** Longest text of an object, in bytes: above the longest text of a job. */
+const OBJECT_BYTES = 4 * 1024 * 1024;
+
 export type ValueReader = {
+  /** A text in UTF-8. @throws StalledError when the store cannot be used, or has no such object */
+  storeObject(namespace: string, object: StoreObject): Promise<string>;
   /** @throws StalledError when the Secret or its key is missing or may not be read */
   secretKey(namespace: string, ref: { name: string; key: string }): Promise<string>;
   configMapKey(namespace: string, ref: { name: string; key: string }): Promise<string>;
 };
 
-/** Reads values by `get` only; each object once for the life of the reader (one reconcile). */
-export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueReader {
+/**
+ * Reads values by `get` only; each object once for the life of the reader (one reconcile).
+ * @param stores default: objects of stores cannot be read, as by a command line
+ */
+export function createValueReader(
+  kube: KubeClient,
+  signal: AbortSignal,
+  stores?: Pick<StoreRegistry, "resolve">,
+): ValueReader {
   const read = new Map<string, Promise<Data | undefined>>();
   const wanted = new Map<string, Set<string>>();
 
@@ -113,7 +130,37 @@ export function createValueReader(kube: KubeClient, signal: AbortSignal): ValueR
       return Buffer.from(await value(secretResource, namespace, name, key), "base64").toString("utf8");
     },
     configMapKey: (namespace, { name, key }) => value(configMapResource, namespace, name, key),
+    storeObject: (namespace, object) => storeObject(stores, namespace, object, signal),
   };
+}
+
+async function storeObject(
+  stores: Pick<StoreRegistry, "resolve"> | undefined,
+  namespace: string,
+  { storeRef, key }: StoreObject,
+  signal: AbortSignal,
+): Promise<string> {
+  const name = `${key} of ArtifactStore ${namespace}/${storeRef.name}`;
+  if (stores === undefined) throw new StalledError("ReadForbidden", `only the operator reads ${name}`);
+  const resolved = stores.resolve(namespace, storeRef);
+  if (resolved.kind === "Checking") throw new StalledError("StoreNotReady", `${name}: the store is not checked yet`);
+  if (resolved.kind === "Held") throw new StalledError(resolved.reason, resolved.message);
+  try {
+    const opened = await resolved.store.read(key, { start: 0, end: undefined }, signal);
+    if (opened === undefined) return "";
+    try {
+      const tooLong = new StalledError("InvalidSpec", `${name} has more than ${OBJECT_BYTES} bytes: divide the text`);
+      if (opened.totalBytes > OBJECT_BYTES) throw tooLong;
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of opened.chunks) chunks.push(chunk);
+      return Buffer.concat(chunks).toString();
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    if (!(error instanceof ArtifactError) || error.kind !== "NotFound") throw error;
+    throw new StalledError("ObjectNotFound", `${name} does not exist: upload it`);
+  }
 }
 
 const VALUE_LENGTH = 4095;

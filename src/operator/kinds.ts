@@ -117,11 +117,16 @@ const byRequest: Indexer<Job> = (job) => {
   return reuseKey === undefined || phase === "Succeeded" || phase === "Failed" ? [] : [requestIndex(job, reuseKey)];
 };
 
-/** The ArtifactStore that an object writes to. */
-const byStore: Indexer<NamespacedObject<{ output?: { storeRef: { name: string } } | undefined }>> = ({
-  metadata,
-  spec,
-}) => (spec.output === undefined ? [] : [storeKey(metadata.namespace, spec.output.storeRef.name)]);
+/** The ArtifactStores that an object writes to or reads from. */
+const byStore: Indexer<NamespacedObject<StoreUser>> = ({ metadata, spec }) => {
+  const names = [spec.output, spec.textFrom?.object].flatMap((user) => user?.storeRef.name ?? []);
+  return [...new Set(names)].map((name) => storeKey(metadata.namespace, name));
+};
+
+type StoreUser = {
+  output?: { storeRef: { name: string } } | undefined;
+  textFrom?: { object?: { storeRef: { name: string } } | undefined } | undefined;
+};
 
 /** The stores that a batch reads its items from and writes its results to. */
 const byBatchStores: Indexer<MediaBatch> = ({ metadata, spec }) => {

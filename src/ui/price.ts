@@ -8,9 +8,9 @@ import type { ClusterSession } from "./cluster-session.ts";
 import { JOB_KINDS } from "./row.ts";
 import type { ManifestView } from "./view-types.ts";
 
-/** The page reads no Secrets and ConfigMaps for a price: that of a text in one is not known. */
+/** The page reads no Secrets, ConfigMaps and objects of stores for a price: that of a text in one is not known. */
 const unread = () => Promise.reject(new StalledError("ReadForbidden", "not read for a price"));
-const NOTHING_READ: ValueReader = { secretKey: unread, configMapKey: unread };
+const NOTHING_READ: ValueReader = { secretKey: unread, configMapKey: unread, storeObject: unread };
 
 /** The manifest with its price in yuan, where the service's bills have shown one and the manifest has no problems. */
 export async function withPrice(session: ClusterSession, view: ManifestView): Promise<ManifestView> {

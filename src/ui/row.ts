@@ -45,7 +45,8 @@ function aboutOf(object: UiObject): string {
   const text = textOf(object);
   if (text !== undefined) return text.slice(0, ABOUT_LENGTH).replace(/\s+/g, " ").trim();
   const [source] = Object.values(textFrom ?? {});
-  return source === undefined ? (image ?? "") : `text from ${source.name}, ${source.key}`;
+  if (source === undefined) return image ?? "";
+  return `text from ${"storeRef" in source ? source.storeRef.name : source.name}, ${source.key}`;
 }
 
 /** How far a batch is. Undefined: its items are not checked yet. */

@@ -4,7 +4,14 @@ import { flag, int, listOf, objectName, relativePrefix, text, time, yuanStatus }
 import type { TransitionRule } from "../schema/rule.ts";
 import { immutable, ruled } from "../schema/rule.ts";
 import { commonJobSpec } from "./job.ts";
-import { accountRefSchema, boundAccountSchema, commonStatus, configMapKeyRefSchema, PENDING_STATUS } from "./meta.ts";
+import {
+  accountRefSchema,
+  boundAccountSchema,
+  commonStatus,
+  configMapKeyRefSchema,
+  PENDING_STATUS,
+  storeObjectRef,
+} from "./meta.ts";
 import { speechJobFields } from "./speech-job.ts";
 import { imageToVideoFields, videoJobFields } from "./video-job.ts";
 
@@ -36,13 +43,7 @@ const itemsSchema = ruled(
       `The items themselves, 1 to ${INLINE_ITEMS}: fields of the job, and name.`,
     ).optional(),
     configMapKeyRef: configMapKeyRefSchema.optional(),
-    object: z
-      .object({
-        storeRef: z
-          .object({ name: objectName("Name of the ArtifactStore.") })
-          .describe("The ArtifactStore, in the namespace of this object."),
-        key: relativePrefix("Key of the object in the store.", "items.object.key"),
-      })
+    object: storeObjectRef("items.object.key")
       .describe("An object of an ArtifactStore, at most 256 MiB. It is read as a stream.")
       .optional(),
     format: z

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Condition } from "../../kube/types.ts";
-import { dataKey, int, listOf, objectName, text, time } from "../schema/fields.ts";
+import { dataKey, int, listOf, objectName, relativePrefix, text, time } from "../schema/fields.ts";
 import { ruled } from "../schema/rule.ts";
 
 export const GROUP = "mooring.dev";
@@ -110,6 +110,16 @@ export const secretKeyRefSchema = z
 export const configMapKeyRefSchema = z
   .object({ name: objectName("Name of the ConfigMap."), key: dataKey("Key in the ConfigMap.") })
   .describe("A key of a ConfigMap in the namespace of this object.");
+
+/** An object of an ArtifactStore. `keyField`: as the messages call its key. */
+export function storeObjectRef(keyField: string) {
+  return z.object({
+    storeRef: z
+      .object({ name: objectName("Name of the ArtifactStore.") })
+      .describe("The ArtifactStore, in the namespace of this object."),
+    key: relativePrefix("Key of the object in the store.", keyField),
+  });
+}
 
 /** A value from exactly one of a Secret and a ConfigMap. `name` is the field as the messages call it. */
 export function valueSource(name: string, description: string) {

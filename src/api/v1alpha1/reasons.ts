@@ -72,6 +72,7 @@ export const REASONS = {
     SecretNotFound: "A Secret that the spec refers to does not exist.",
     ReadForbidden:
       "The operator may not read a Secret or ConfigMap that the spec refers to. The message says how to grant the permission.",
+    ObjectNotFound: "An object of an ArtifactStore that the spec refers to does not exist.",
     ConfigMapNotFound: "A ConfigMap that the spec refers to does not exist.",
     StoreNotReady: "The ArtifactStore that `output` refers to does not exist or does not work.",
   },

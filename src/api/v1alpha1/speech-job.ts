@@ -3,7 +3,7 @@ import type { NamespacedObject } from "../../kube/types.ts";
 import { celList, celString, flag, int, listOf, text } from "../schema/fields.ts";
 import { ruled, type SpecRule } from "../schema/rule.ts";
 import { commonJobSpec, commonJobStatus, jobTransitions, REUSE_RULE } from "./job.ts";
-import { PENDING_STATUS, valueSource } from "./meta.ts";
+import { configMapKeyRefSchema, PENDING_STATUS, secretKeyRefSchema, storeObjectRef } from "./meta.ts";
 import { languages, turboLanguages } from "./speech-languages.ts";
 import { CEL_MARKER_LIMIT, characters, markerRules, SCHEMA_TEXT_LIMIT, TURBO_TEXT_LIMIT } from "./speech-text.ts";
 
@@ -55,6 +55,24 @@ const streamOptionsSchema = z
   })
   .describe("How the stream is sent; speech-2.6-turbo with stream only.");
 
+const textSource = ruled(
+  z.object({
+    secretKeyRef: secretKeyRefSchema.optional(),
+    configMapKeyRef: configMapKeyRefSchema.optional(),
+    object: storeObjectRef("textFrom.object.key")
+      .describe("An object of an ArtifactStore with the text in UTF-8. It is read right before the request is sent.")
+      .optional(),
+  }),
+  [
+    {
+      cel: "[has(self.secretKeyRef), has(self.configMapKeyRef), has(self.object)].filter(set, set).size() == 1",
+      message: "textFrom needs exactly one of secretKeyRef, configMapKeyRef and object: set one, remove the others",
+      holds: ({ secretKeyRef, configMapKeyRef, object }) =>
+        [secretKeyRef, configMapKeyRef, object].filter((value) => value !== undefined).length === 1,
+    },
+  ],
+).describe("Source of the text; exactly one of text and textFrom is required.");
+
 /** Without the rules between them. */
 export const speechJobFields = z.object({
   ...commonJobSpec,
@@ -65,7 +83,7 @@ export const speechJobFields = z.object({
     SCHEMA_TEXT_LIMIT,
     "Text to speak; exactly one of text and textFrom is required. speech-2.6-turbo: fewer than 10000 characters; speech-2.6-hd: up to the account's speech.maxCharacters (50000). A pause is <#x#>, x from 0.01 to 99.99 seconds.",
   ).optional(),
-  textFrom: valueSource("textFrom", "Source of the text; exactly one of text and textFrom is required.").optional(),
+  textFrom: textSource.optional(),
   voiceSetting: voiceSettingSchema.prefault({}),
   audioSetting: audioSettingSchema.optional(),
   pronunciationDict: z

@@ -19,6 +19,7 @@ const SHOWN = 2;
 /** The text is somewhere else: it is read when its job is prepared, and judged then. */
 const LATER: ValueReader = {
   secretKey: () => Promise.reject(new StalledError("Pending", "not read yet")),
+  storeObject: () => Promise.reject(new StalledError("Pending", "not read yet")),
   configMapKey: () => Promise.reject(new StalledError("Pending", "not read yet")),
 };
 

@@ -32,7 +32,7 @@ export async function observeTracking<T extends Job>(
   const { account } = resolved;
   const mismatch = mismatchOf(job, account);
   if (mismatch !== undefined) return { observation: observeTask(context, taskID, undefined, mismatch) };
-  const secrets = () => deps.adapter.secrets(job, createValueReader(deps.shared.kube, signal));
+  const secrets = () => deps.adapter.secrets(job, createValueReader(deps.shared.kube, signal, deps.stores));
   const failing = account.tasks.failing(taskID);
   const latest = await withoutSecrets(account.tasks.latest(taskID), secrets);
   const observation = withGuard(observeTask(context, taskID, latest, undefined), account.resultLookup);

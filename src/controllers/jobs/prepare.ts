@@ -44,7 +44,7 @@ export async function prepare<T extends Job>(
 ): Promise<{ kind: "Prepared"; request: PaidRequest } | Invalid | Observation<"MissingReference">> {
   const whole = isShortened(job) ? await deps.wholes.read(job, signal) : undefined;
   try {
-    const reader = createValueReader(deps.shared.kube, signal);
+    const reader = createValueReader(deps.shared.kube, signal, deps.stores);
     return {
       kind: "Prepared",
       request: await deps.adapter.prepare(wholeJob(deps, job, whole?.object), account, reader),

@@ -59,8 +59,12 @@ export function showBlock({ kind: _, againMs, reuseKey, ...block }: Observation<
   };
 }
 
+/** Re-check interval for an object of a store: nothing announces that it is there. */
+const OBJECT_MS = 30_000;
+
 export function showMissingReference({ reason, message, references }: Observation<"MissingReference">): Step {
-  return { outcome: { phase: "Pending", reason, message, stalled: true }, waitsFor: references };
+  const again = references.length === 0 ? { againMs: OBJECT_MS } : {};
+  return { outcome: { phase: "Pending", reason, message, stalled: true }, waitsFor: references, ...again };
 }
 
 export function showAdmission({ reason, message, stalled, brief, consumption }: Observation<"NotAdmitted">): Step {

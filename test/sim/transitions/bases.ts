@@ -196,6 +196,11 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
     },
     {
       kind: "SpeechJob",
+      name: "speech-object",
+      spec: { ...SPEECH, model: "speech-2.6-hd", textFrom: { object: { storeRef: { name: "volume" }, key: "a.txt" } } },
+    },
+    {
+      kind: "SpeechJob",
       name: "speech-callback",
       spec: { ...SPEECH, model: "speech-2.6-hd", text: "Ahoy NAME.", callback: CALLBACK },
     },
@@ -266,6 +271,16 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
             },
           },
         },
+      },
+      ready: "False",
+    },
+    {
+      kind: "MediaBatch",
+      name: "batch-object-text",
+      spec: {
+        ...BATCH,
+        items: { inline: [{}] },
+        template: { speech: { textFrom: { object: { storeRef: { name: "volume" }, key: "a.txt" } } } },
       },
       ready: "False",
     },

@@ -28,7 +28,12 @@ export const speechRefusals: readonly Refusal[] = [
   hd(
     { text: null, textFrom: { ...fromSecret, ...fromConfigMap } },
     { text: null, textFrom: fromSecret },
-    "textFrom needs exactly one of secretKeyRef and configMapKeyRef: set one, remove the other",
+    "textFrom needs exactly one of secretKeyRef, configMapKeyRef and object: set one, remove the others",
+  ),
+  hd(
+    { text: null, textFrom: { object: { storeRef: { name: "texts" }, key: "../a.txt" } } },
+    { text: null, textFrom: { object: { storeRef: { name: "texts" }, key: "book/a.txt" } } },
+    "textFrom.object.key must be a relative path without '..'",
   ),
   ...["<#0#>", "<#0.00#>", "<#100#>", "<#1.234#>", "<#one#>", "<# 1 #>", "<#1>", "<##>", "<#-1#>", "<<#x#>"].map(
     (marker) => hd({ text: `a${marker}b` }, { text: "a<#0.01#>b<#99.99#>c<#0.1#>d<<#7#>e < f" }, malformed),

@@ -17,6 +17,7 @@ const account: ReadableAccount = {
 const missing = new StalledError("SecretNotFound", "no");
 const reader: ValueReader = {
   secretKey: () => Promise.reject(missing),
+  storeObject: () => Promise.reject(missing),
   configMapKey: async () => "x".repeat(400),
 };
 

@@ -81,9 +81,10 @@ function audioTypeOf({ audioSetting }: SpeechJobSpec): string {
 
 async function textOf({ spec, metadata }: SpeechJob, reader: ValueReader): Promise<string> {
   const { namespace } = metadata;
-  const { secretKeyRef, configMapKeyRef } = spec.textFrom ?? {};
+  const { secretKeyRef, configMapKeyRef, object } = spec.textFrom ?? {};
   if (secretKeyRef !== undefined) return reader.secretKey(namespace, secretKeyRef);
   if (configMapKeyRef !== undefined) return reader.configMapKey(namespace, configMapKeyRef);
+  if (object !== undefined) return reader.storeObject(namespace, object);
   return spec.text ?? "";
 }
 

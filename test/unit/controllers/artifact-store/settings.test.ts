@@ -12,6 +12,7 @@ const withoutCredentials: ArtifactStore = {
 };
 const reader: ValueReader = {
   secretKey: () => Promise.reject(new Error("no Secret is read")),
+  storeObject: () => Promise.reject(new Error("no object is read")),
   configMapKey: () => Promise.reject(new Error("no ConfigMap is read")),
 };
 const wiring = (allowAmbientCredentials: boolean): StoreWiring => ({
