@@ -6,9 +6,12 @@ import { manifest } from "../../support/manifests.ts";
 import { textAt } from "../api-server/json.ts";
 import { watchStatuses } from "../invariants/statuses.ts";
 import { createStage, type Stage, waitForCondition } from "../stage/stage.ts";
+import { seriesOf } from "./series.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+
+const REST_LOOK_MS = 100;
 
 export const SYNC_SECONDS = 60;
 export const BILLS_MINUTES = 10;
@@ -74,6 +77,7 @@ export async function createDay(): Promise<Day> {
     });
   }
   await stage.pass(MINUTE_MS);
+  await comeToRest(stage, metrics);
   return {
     ...{ stage, metrics, contradictions },
     async end() {
@@ -81,6 +85,16 @@ export async function createDay(): Promise<Day> {
       await rm(root, { recursive: true, force: true });
     },
   };
+}
+
+/** A moment between two reconciles: lists and bills are read again and again. */
+async function comeToRest(stage: Stage, metrics: Metrics): Promise<void> {
+  for (let look = 0; look < 100; look++) {
+    const series = seriesOf(await metrics.registry.metrics());
+    const moving = ["controller_runtime_active_workers", "workqueue_depth", "mooring_service_calls_waiting"];
+    if (moving.every((name) => series.sum(name) === 0)) return;
+    await stage.pass(REST_LOOK_MS);
+  }
 }
 
 async function morning(stage: Stage): Promise<void> {
