@@ -50,7 +50,7 @@ async function show({ page, go }: OpenPage, view: keyof typeof VIEWS): Promise<v
   await eventually("the view is loaded", async () => (await page.getByText("Loading…").count()) === 0);
   if (view === "result" || view === "overview") await page.locator(".waveform[data-drawn]").first().waitFor();
   if (view === "money") await page.locator(".plot canvas").first().waitFor();
-  if (view === "create") await page.getByText("The job sends one paid request").waitFor();
+  if (view === "create") await page.locator("#field-metadata-name").waitFor();
   await page.locator("h1").blur();
 }
 
