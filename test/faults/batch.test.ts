@@ -11,10 +11,16 @@ import { createWorld, eventually, type World } from "../support/world.ts";
 
 const IS_LONG = process.env["MOORING_BATCH"] === "1";
 const ITEMS = IS_LONG ? 5_000 : 300;
-const PARALLELISM = IS_LONG ? 50 : 20;
-/** Mean time between two kills of the operator. */
+/** More than the items whose outcome is unknown: one command resolves all of them. */
+const PARALLELISM = IS_LONG ? 500 : 100;
+/** Mean time for which the operator works before it is killed. The next one serves the account when the Lease of the killed one ends. */
 const KILL_MS = 10_000;
-const LIMIT_MS = IS_LONG ? 3 * 3_600_000 : 280_000;
+const CALL_MS = 300;
+/** Some requests are under way at a kill: their outcome is unknown. */
+const RATE = { requestsPerSecond: 15, burst: 15 };
+/** The share of requests with each fault. */
+const SHARE = IS_LONG ? 0.01 : 0.02;
+const LIMIT_MS = IS_LONG ? 3 * 3_600_000 : 900_000;
 
 const textOf = (index: number) => `item ${String(index).padStart(5, "0")}.`;
 
@@ -32,7 +38,7 @@ it(
   `${ITEMS} items: none is paid for twice while the operator is killed and responses are lost, and one command resolves the rest`,
   async () => {
     const root = await mkdtemp(join(tmpdir(), "mooring-batch-faults-"));
-    const world = await createWorld("batch-faults", { simulator: { timeScale: 0.1 } });
+    const world = await createWorld("batch-faults", { account: { rateLimit: RATE } });
     const start = () => world.startOperator({ args: [`--artifact-root=${root}`] });
     const random = createRandom(7);
     try {
@@ -43,9 +49,10 @@ it(
         spec: { volume: { path: "results" } },
       });
       for (const fault of [
-        { kind: "resetAfter", probability: 0.02 },
-        { kind: "status", status: 502, after: true, probability: 0.02 },
-        { kind: "status", status: 503, probability: 0.03 },
+        { kind: "resetAfter", probability: SHARE },
+        { kind: "status", status: 502, after: true, probability: SHARE },
+        { kind: "status", status: 503, probability: SHARE },
+        { kind: "latency", latencyMs: CALL_MS, probability: 1 },
       ]) {
         await world.control("POST", "/__faults", { operation: "synthesizeSpeech", ...fault });
       }
@@ -60,10 +67,16 @@ it(
 
       let kills = 0;
       let going = true;
+      const ended = async () => {
+        const { succeeded = 0, failed = 0 } = (await world.get("MediaBatch", "book")).status ?? {};
+        return Number(succeeded) + Number(failed);
+      };
       const killing = (async () => {
-        while (going) {
+        for (let before = 0; going; ) {
+          await eventually("the batch goes on", async () => !going || (await ended()) > before, LIMIT_MS);
           await sleep(KILL_MS * (0.5 + random.next()));
           if (!going) return;
+          before = await ended();
           await operator.kill();
           kills++;
           operator = await start();
@@ -72,11 +85,13 @@ it(
       const { mooring } = tools(world);
       let resolved = 0;
       let most = 0;
+      let last = "";
       const done = await eventually(
         "the batch has ended",
         async () => {
           const batch = await world.get("MediaBatch", "book");
           const { phase, halted = 0, active = 0 } = batch.status ?? {};
+          last = JSON.stringify(batch.status);
           if (phase === "Succeeded" || phase === "Failed") return batch;
           most = Math.max(most, (await world.list("SpeechJob")).length);
           if (halted === 0 || halted !== active) return undefined;
@@ -88,7 +103,9 @@ it(
           return undefined;
         },
         LIMIT_MS,
-      );
+      ).catch((error: unknown) => {
+        throw new Error(`${last}\n${operator.log().slice(-2_000)}`, { cause: error });
+      });
       going = false;
       await killing;
 
