@@ -17,6 +17,13 @@ export const SHOWN_ELSEWHERE: Partial<Record<Reason, string>> = {
   ReadForbidden: "needs an operator without a permission: test/integration/chart-rbac.test.ts",
   ResponseUnusable: "has the commands of SubmissionUnknown: test/component/controllers/jobs/unusable.test.ts",
   StoreCorrupt: "needs a store that changes bytes: test/unit/artifacts",
+  ObjectNotFound: "needs an object of a store: test/unit/controllers/store-objects.test.ts",
+  InvalidItems: "of a batch: test/integration/batches.test.ts",
+  ItemsChanged: "of a batch: test/integration/batches.test.ts",
+  JobNameTaken: "of a batch: test/unit/controllers/batch/controller.test.ts",
+  JobsHalted: "of a batch: test/unit/controllers/batch/controller.test.ts",
+  FailedIndexes: "of a batch: test/integration/batches.test.ts",
+  MaxFailedIndexesExceeded: "of a batch: test/unit/controllers/batch/controller.test.ts",
 };
 
 /** Reasons after which an object continues without a user, has reached its goal, or does what the user asked for. */

@@ -96,6 +96,21 @@ describe("a batch", () => {
     expect(getCondition(world.batch().status?.conditions, "Failed")?.reason).toBe("MaxFailedIndexesExceeded");
   });
 
+  it("shows an object that has the name of one of its jobs, and goes on when it is gone", async () => {
+    const world = batchWorld(inline(2));
+    world.put("speechjobs", { kind: "SpeechJob", metadata: { name: "book-1", namespace: "team" }, spec: {} });
+    await world.reconcile();
+    await world.reconcile();
+    const stalled = getCondition(world.batch().status?.conditions, "Stalled");
+    expect(stalled).toMatchObject({
+      reason: "JobNameTaken",
+      message: expect.stringContaining("SpeechJob team/book-1 exists"),
+    });
+    world.remove("book-1");
+    await runToEnd(world, succeed);
+    expect(world.batch().status).toMatchObject({ phase: "Succeeded", progress: "2/2" });
+  });
+
   it("waits for a decision when only halted jobs are left, and goes on after it", async () => {
     const world = batchWorld(inline(2));
     await world.reconcile();
