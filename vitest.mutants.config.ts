@@ -19,7 +19,7 @@ export default defineConfig({
     ...(places === undefined ? {} : { setupFiles: ["test/sim/mutants/random/reached-by-tests.ts"] }),
     environment: "node",
     isolate: false,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });

@@ -191,6 +191,15 @@ describe("a new account", () => {
     expect(w.writes()).toBe(1);
   });
 
+  it("is sent nothing while its server does not surely hold its own lease", async () => {
+    const w = await world(accountOf());
+    await w.serve();
+    w.own.held = false;
+    expect(() => w.servers.assertServing(KEY)).toThrow("nothing is sent");
+    w.own.held = true;
+    expect(() => w.servers.assertServing(KEY)).not.toThrow();
+  });
+
   it("is not served by the one whose write comes second", async () => {
     const w = await world(accountOf());
     w.change({}, { seen: false });
