@@ -118,7 +118,7 @@ function decide(step: Step, { desired, share }: Wanted, binding: Binding): Decis
     vanished: () => account.vanished({ endpointID, memberID }),
     seenByNoKey: binding.kind === "Bound" && isSeenByNoKey(binding.endpointID, account.keyVersion(), step),
     creates: unconfirmedCreates(step),
-    budget: share.refusal() ?? shared.admission.exhausted(account.key, endpoint.metadata.namespace),
+    budget: () => share.refusal() ?? shared.admission.exhausted(account.key, endpoint.metadata.namespace),
     share,
     heldByRestore: shared.heldByRestore(endpoint),
     requestCommand: COMMANDS.reconcile(targetOf(endpoint, "GpuEndpoint")),

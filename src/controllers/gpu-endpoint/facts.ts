@@ -64,8 +64,11 @@ export type Facts = {
   seenByNoKey: boolean;
   /** Creates of this object that no read has confirmed. */
   creates: readonly UnconfirmedCreate[];
-  /** Why the budget of the account, or the share of the namespace, delays a request that gives the endpoint workers. */
-  budget?: Cause | undefined;
+  /**
+   * Why the budget of the account, or the share of the namespace, delays a request that gives the endpoint workers. Asked only for such a
+   * request: it counts the endpoints of the share.
+   */
+  budget?: (() => Cause | undefined) | undefined;
   /** What the share of the namespace never allows. Default: nothing. */
   share?: { forbidden: readonly Forbidden[]; forbiddenRegion(regionID: string): readonly Forbidden[] } | undefined;
   /** Why nothing is created: etcd was restored, and the object is older. */

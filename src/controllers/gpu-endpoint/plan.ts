@@ -128,8 +128,8 @@ function planCreate(facts: Facts): Plan {
   if (heldByRestore !== undefined) return stall("EtcdRestored", heldByRestore);
   const stalled = shareStall(facts.share?.forbidden ?? []) ?? rangeStall(facts, facts.desired, "create");
   if (stalled !== undefined) return stalled;
-  if (facts.budget === undefined || facts.desired.workers.max === 0) return { action: "Create" };
-  return { action: "AwaitBudget", refusal: facts.budget, differences: [] };
+  const refusal = facts.desired.workers.max === 0 ? undefined : facts.budget?.();
+  return refusal === undefined ? { action: "Create" } : { action: "AwaitBudget", refusal, differences: [] };
 }
 
 function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): Plan {
@@ -171,10 +171,11 @@ function planBound(facts: Facts, binding: Extract<Binding, { kind: "Bound" }>): 
     return { action: "None", differences: differing, fighting: false, notApplied, lookAgainMs };
   }
   const raised = raisedFields(desired, binding.record).filter((path) => remediable.some(({ field }) => field === path));
-  const held = facts.budget === undefined ? [] : raised;
+  const refusal = raised.length === 0 ? undefined : facts.budget?.();
+  const held = refusal === undefined ? [] : raised;
   const changed = remediable.filter(({ field }) => !held.includes(field));
-  if (facts.budget !== undefined && changed.length === 0) {
-    return { action: "AwaitBudget", refusal: facts.budget, differences: differing };
+  if (refusal !== undefined && changed.length === 0) {
+    return { action: "AwaitBudget", refusal, differences: differing };
   }
   const sent = withIgnored(desired, binding.record, [...ignoredFields(spec, facts.resuming), ...held]);
   // What the endpoint has already is paid for: only a change is refused.

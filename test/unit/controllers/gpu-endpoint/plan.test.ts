@@ -334,7 +334,7 @@ describe("an endpoint that exists", () => {
 
 describe("an endpoint of an account whose budget holds new work back", () => {
   const refusal = { reason: "BudgetExceeded", message: "Key a has 0 yuan left" } as const;
-  const held: Partial<Facts> = { budget: refusal, applied: false };
+  const held: Partial<Facts> = { budget: () => refusal, applied: false };
 
   it.each<[string, Change, (endpoint: GpuEndpoint) => Binding, string]>([
     ["is not created", {}, unbound(), "AwaitBudget"],
