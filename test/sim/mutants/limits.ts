@@ -71,7 +71,7 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   {
     name: "budget-of-endpoints",
     file: "src/controllers/gpu-endpoint/plan.ts",
-    find: "const held = facts.budget === undefined ? [] : raised;",
+    find: "const held = refusal === undefined ? [] : raised;",
     replace: "const held: DriftField[] = [];",
     tests: "test/unit/controllers/gpu-endpoint/plan",
   },
