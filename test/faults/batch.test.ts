@@ -112,7 +112,7 @@ it(
       const counts = await paid(world);
       const twice = [...counts].filter(([, count]) => count > 1);
       console.log(
-        `${ITEMS} items, ${kills} kills: ${counts.size} paid, ${twice.length} twice, ${done.status?.["failed"]} given up in ${resolved} decisions`,
+        `${ITEMS} items, ${kills} kills: ${counts.size} paid, ${twice.length} twice, ${resolved} halted jobs given up`,
       );
       expect(twice).toEqual([]);
       const { succeeded, failed } = done.status as { succeeded: number; failed: number };

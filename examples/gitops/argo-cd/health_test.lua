@@ -36,6 +36,7 @@ local kinds = {
   GpuEndpoint = { good = "Serving", waits = "Creating", bad = "AppNameTaken" },
   SpeechJob = { good = "Completed", waits = "Queued", bad = "SubmissionUnknown" },
   VideoJob = { good = "Completed", waits = "Running", bad = "RemoteTaskFailed" },
+  MediaBatch = { good = "Completed", waits = "Progressing", bad = "JobsHalted" },
   Account = { good = "Ready", waits = "Unreachable", bad = "Unauthorized" },
   ClusterAccount = { good = "Ready", waits = "Unreachable", bad = "SecretNotFound" },
   ArtifactStore = { good = "Ready", waits = "Unreachable", bad = "BucketNotFound" },

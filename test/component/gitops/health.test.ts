@@ -6,6 +6,7 @@ import { KINDS } from "../../../src/api/v1alpha1/kinds.ts";
 import { PENDING_STATUS } from "../../../src/api/v1alpha1/meta.ts";
 import type { Condition } from "../../../src/kube/types.ts";
 import { ACCOUNT_STATES, accountAfter } from "../../support/golden/accounts.ts";
+import { BATCH_STATES, batchAfter } from "../../support/golden/batches.ts";
 import { BILL_STATES, billReportAfter } from "../../support/golden/bills.ts";
 import { ENDPOINT_STATES, endpointAfter } from "../../support/golden/endpoints.ts";
 import { JOB_STATES, jobAfter } from "../../support/golden/jobs.ts";
@@ -26,6 +27,7 @@ const golden = [
     return [object, { ...object, kind: "SpeechJob" }].map((one) => ({ name, object: one }));
   }),
   ...BILL_STATES.map(([name, before, outcome]) => ({ name, object: billReportAfter(before, outcome) })),
+  ...BATCH_STATES.map(([name, before, outcome, written]) => ({ name, object: batchAfter(before, outcome, written) })),
   ...ENDPOINT_STATES.map(([name, before, part]) => ({ name, object: endpointAfter(before, part) })),
   ...STORE_STATES.map(([name, before, outcome]) => ({ name, object: storeAfter(before, outcome) })),
 ].map(({ name, object }) => ({ name: `${object.kind} ${name}`, object: object as Golden, verdict: kstatusOf(object) }));
