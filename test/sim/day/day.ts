@@ -68,7 +68,7 @@ export async function createDay(): Promise<Day> {
   await morning(stage);
   await stage.pass(30 * MINUTE_MS);
   await afternoon(stage);
-  await stage.pass(2 * HOUR_MS);
+  await stage.pass(4 * HOUR_MS);
   await stage.apply(manifest("turbo", {}, "evening"));
   await stage.pass(1.5 * HOUR_MS);
   for (const name of ["echo", "large", "paused"]) {
