@@ -18,6 +18,7 @@ it.each([0.6, 0.8, 0.95])(
     const plan: Plan = {
       ...planOf(1),
       objects,
+      batches: [],
       budgetTasks: undefined,
       maxConcurrentTasks: undefined,
       actions: [],

@@ -20,6 +20,7 @@ function planWith(replicas: number, account: { at: number; forMs?: number; again
     ...plan,
     replicas,
     objects,
+    batches: [],
     budgetTasks: undefined,
     maxConcurrentTasks: undefined,
     duplicateAppName: "Accept",

@@ -23,6 +23,8 @@ const LISTED = ["gpuendpoints", "speechjobs", "videojobs"];
 const PROBE_SEES_MS = 120_000;
 /** A restored lease or account can show an earlier process. Its holder notices this within the time in which it has to renew the lease. */
 const RENEWED_MS = 10_000;
+/** A process sends nothing that costs something when it last read the account so long ago. */
+const CONFIRMED_MS = 10_000;
 
 export function createServersWatch(storage: Storage, now: () => number, judge: Judge): ServersWatch {
   /** When a process began to list a kind last, by `PROCESS KIND`. */
@@ -31,6 +33,8 @@ export function createServersWatch(storage: Storage, now: () => number, judge: J
   const free = new Map<string, { server: string | undefined; since: number }>();
   /** When an account had no living server last, or got one. */
   const unserved = new Map<string, number>();
+  /** Accounts that are gone. Their servers see this with the next read, and what they send until then is theirs. */
+  const deleted = new Map<string, { server: string | undefined; at: number }>();
   let moves = 0;
   let restoredAt = Number.NEGATIVE_INFINITY;
   storage.onRestore(() => {
@@ -40,9 +44,11 @@ export function createServersWatch(storage: Storage, now: () => number, judge: J
 
   storage.onEvent((id, { object, type }) => {
     if (id === LEASES && !isHeld(object)) freed(textAt(object["metadata"], "name") ?? "");
-    if (!ACCOUNTS.includes(id) || type === "DELETED") return;
+    if (!ACCOUNTS.includes(id)) return;
     const key = keyOf(id, object);
     const server = serverIn(object);
+    if (type === "DELETED") deleted.set(key, { server, at: now() });
+    if (type === "DELETED") return;
     const before = free.get(key);
     if (server !== undefined && before?.server === undefined) unserved.set(key, now());
     if (before === undefined)
@@ -103,7 +109,10 @@ export function createServersWatch(storage: Storage, now: () => number, judge: J
       const isProbe =
         request.method === "GET" && servers.some(([key]) => now() - (unserved.get(key) ?? -1e9) < PROBE_SEES_MS);
       const own = servers.filter(([, server]) => server === identity);
-      if (own.length === 0 && !isProbe) {
+      const isDeparted = [...deleted].some(
+        ([key, { server, at }]) => server === identity && now() - at < CONFIRMED_MS && ofRequest(key, spare),
+      );
+      if (own.length === 0 && !isProbe && !isDeparted) {
         const what = `${identity} sends ${request.method} ${request.path}`;
         judge.violated(
           "OneServer",
