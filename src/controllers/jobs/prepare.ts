@@ -13,7 +13,7 @@ import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { operationMeter } from "../billing/meters.ts";
 import { visibleCosts } from "../billing/object-cost.ts";
 import { createValueReader, StalledError } from "../references.ts";
-import type { Cause } from "../verdict.ts";
+import { artifactVerdict, type Cause } from "../verdict.ts";
 import type { JobDeps } from "./deps.ts";
 import type { Observation, ObserveContext } from "./observations.ts";
 import { longestKeyOf } from "./result-key.ts";
@@ -50,12 +50,22 @@ export async function prepare<T extends Job>(
       request: await deps.adapter.prepare(wholeJob(deps, job, whole?.object), account, reader),
     };
   } catch (error) {
-    if (!(error instanceof StalledError)) return invalid(error);
-    const { reason, message } = error;
-    return { kind: "MissingReference", reason, message, references: deps.adapter.references(job) };
+    const cause = missing(error);
+    if (cause === undefined) return invalid(error);
+    return { kind: "MissingReference", ...cause, references: deps.adapter.references(job) };
   } finally {
     whole?.release();
   }
+}
+
+/** Why something that the spec refers to cannot be read now. Undefined: the error says something else. */
+function missing(error: unknown): Cause | undefined {
+  if (error instanceof StalledError) return { reason: error.reason, message: error.message };
+  if (!(error instanceof ArtifactError) || error.kind === "Aborted") return undefined;
+  const verdict = artifactVerdict(error);
+  return verdict.kind === "Done"
+    ? undefined
+    : { reason: verdict.reason, message: `the text cannot be read: ${verdict.message}` };
 }
 
 /** The spec that the request is made from. @throws InvalidJobError */
