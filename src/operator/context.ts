@@ -1,4 +1,4 @@
-import type { Account, ClusterAccount } from "../api/v1alpha1/account.ts";
+import { type Account, type ClusterAccount, isClusterAccount } from "../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
 import { createSharedPools } from "../artifacts/handle.ts";
 import { createPace } from "../base/token-bucket.ts";
@@ -263,7 +263,7 @@ function createAccountWiring(
   { kube, clock, metrics, openService, ...settings }: AssembleOptions,
   informers: Informers,
   { accounts, admission, estimates }: ControllerDeps,
-  { checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
+  { accountObject, checkAccount, enqueue }: AccountAccess & { enqueue: Enqueue },
 ): Omit<AccountWiring, "accountKind" | "lookup" | "servers" | "dependants"> {
   const { endpoints } = informers;
   const { onCall } = createServiceMetrics(
@@ -287,7 +287,7 @@ function createAccountWiring(
     onCall,
     onMoney: (account) => {
       checkAccount(account);
-      if (!estimates.takeNew(account)) return;
+      if (!estimates.takeNew(account) || !showsCosts(accountObject(account))) return;
       for (const endpoint of endpoints.store.byIndex("account", account)) {
         if (isCostOutdated(endpoint.status, clock.now())) enqueue(gpuEndpointResource, keyOf(endpoint));
       }
@@ -297,6 +297,12 @@ function createAccountWiring(
     resultLookup: createAddresses(settings).results,
     open: openService,
   };
+}
+
+/** Whether endpoints of some namespace show what they cost (visibleCosts). */
+function showsCosts(account: Account | ClusterAccount | undefined): boolean {
+  if (account === undefined || !isClusterAccount(account)) return true;
+  return (account.spec.spending?.reports ?? []).length > 0;
 }
 
 function jobsAndEndpoints(informers: Informers) {
