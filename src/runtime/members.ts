@@ -119,6 +119,7 @@ export function createMembers({ client, namespace, name, excludes = false, clock
     async join(signal) {
       while (!(await renew(signal))) {
         signal.throwIfAborted();
+        lost.signal.throwIfAborted();
         await delay(clock, RENEW_MS, signal);
       }
       joined = true;

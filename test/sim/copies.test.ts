@@ -14,7 +14,7 @@ const objects: ObjectPlan[] = kinds.map((kind, serial) => ({
 }));
 
 function planWith(faults: Plan["faults"]): Plan {
-  const calm = { budgetTasks: undefined, maxConcurrentTasks: undefined, actions: [] };
+  const calm = { budgetTasks: undefined, maxConcurrentTasks: undefined, batches: [], actions: [] };
   return { ...planOf(1), ...calm, objects, faults, chaosMs: 180_000 };
 }
 

@@ -10,7 +10,15 @@ const USER_LOOKS_AT_MS = CHAOS_MS + 150_000 + 90_000;
 
 /** Another client changes the workers of an endpoint so often that Mooring does not send the fourth update. */
 function foughtOver(suspend: boolean): Plan {
-  const calm = { ...planOf(SEED), replicas: 1, listDelayMs: 0, faults: [], budgetTasks: undefined, chaosMs: CHAOS_MS };
+  const calm = {
+    ...planOf(SEED),
+    replicas: 1,
+    listDelayMs: 0,
+    batches: [],
+    faults: [],
+    budgetTasks: undefined,
+    chaosMs: CHAOS_MS,
+  };
   // The suspension is the first update that the other client reverts.
   const suspension: Timed<Action>[] = suspend ? [{ at: 30_000, do: "suspend", serial: 0, suspend }] : [];
   const times = suspend ? [120_000, 180_000] : [60_000, 120_000, 180_000];

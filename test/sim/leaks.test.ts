@@ -14,7 +14,7 @@ const LIFE_MS = 5 * MINUTE_MS;
 const BAD_MS = 2 * MINUTE_MS;
 const HARMLESS = ["throttled", "refused"] as const;
 const LOOKS = 4;
-const LOOK_MS = 7_300;
+const LOOK_MS = 3_370;
 /** What is remembered for a while about objects that are gone is forgotten by then. */
 const QUIET_MS = 40 * MINUTE_MS;
 const WAVES = 3;
@@ -55,6 +55,7 @@ it("when every object is gone and quiet has returned, nothing of the operator ha
     ...planOf(1),
     replicas: 1,
     objects,
+    batches: [],
     actions: [],
     faults: [],
     budgetTasks: undefined,

@@ -23,6 +23,7 @@ function planWith({ bump, isSecret }: { bump: number; isSecret: boolean }): Plan
     replicas: 1,
     maxConcurrentTasks: undefined,
     budgetTasks: undefined,
+    batches: [],
     actions: [],
     objects: [{ serial: 0, kind: "VideoJob", namespace: "team-a", name: "job-0", at: 30_000 }],
     faults: [

@@ -7,7 +7,7 @@ const job = { serial: 0, kind: "SpeechJob", namespace: "team-a", stored: true, r
 
 /** A job that comes again and again after its TTL, and others that come at the same time. */
 function planWith(change: Partial<ObjectPlan>, faults: Plan["faults"]): Plan {
-  const calm = { budgetTasks: undefined, maxConcurrentTasks: undefined, actions: [] };
+  const calm = { budgetTasks: undefined, maxConcurrentTasks: undefined, batches: [], actions: [] };
   const objects: ObjectPlan[] = [
     { ...job, ...change, name: "again", at: 20_000, ttlSeconds: 20 },
     ...[20_000, 20_000, 20_100, 24_000].map((at, i) => ({ ...job, ...change, name: `twin-${i}`, at })),

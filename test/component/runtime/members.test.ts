@@ -94,6 +94,25 @@ describe("the lease of a process", () => {
     expect(members.surelyHeld()).toBe(true);
   });
 
+  it("is not waited for when others have ended it before a response to its first write came", async () => {
+    const w = world();
+    const cut = new Set<string>();
+    w.api.answer((request) => {
+      const answer = w.store.script(request);
+      if (request.method === "GET" || cut.has(request.method)) return answer;
+      cut.add(request.method);
+      if (request.method === "PUT") w.store.objects.delete(`${LEASES}/one`);
+      return "cut";
+    });
+    const members = memberOf(w);
+    let failed: unknown;
+    members.join(forever).catch((error: unknown) => {
+      failed = error;
+    });
+    await until(() => failed !== undefined, { clock: w.clock, ...STEP });
+    expect(String(failed)).toContain("lease mooring/one was ended or deleted");
+  });
+
   it("is not surely held 10 s after the last renewal, by the monotonic clock, and is when a renewal succeeds later", async () => {
     const w = world();
     const members = await joined(w);
