@@ -6,7 +6,7 @@ import { ownValue } from "../../../src/base/own-value.ts";
 import { isJson, type Json, type JsonValue } from "./json.ts";
 
 /** A structural schema (apiextensions.k8s.io/v1 JSONSchemaProps), as far as our CRDs use it. */
-export type Schema = {
+type Schema = {
   type?: string | undefined;
   default?: JsonValue | undefined;
   enum?: JsonValue[] | undefined;
@@ -29,7 +29,7 @@ export type Schema = {
   "x-kubernetes-list-map-keys"?: string[] | undefined;
 };
 
-export const schema: z.ZodType<Schema> = z.lazy(() =>
+const schema: z.ZodType<Schema> = z.lazy(() =>
   z.object({
     type: z.string().optional(),
     default: z.json().optional(),

@@ -121,7 +121,7 @@ export const DOMAIN: readonly DomainRow[] = [
     invalid: ["/films", "a/../b"],
   },
   { kinds: ["MediaBatch"], path: /^items\.inline$/, valid: [[{ text: "a" }], [{}]], invalid: [[]] },
-  { kinds: ["MediaBatch"], path: /^items\.inline\[\]$/, valid: [{ text: "a" }, { anything: 1 }] },
+  { kinds: ["MediaBatch"], path: /^items\.inline\[\]$/, valid: [{ text: "a" }, { text: "b" }] },
   { kinds: ["MediaBatch"], path: /URL$/, valid: ["https://a.example.com/b"], invalid: ["ftp://a", "a"] },
   { kinds: ["MediaBatch"], path: /referenceURLs$/, valid: [["https://a.example.com/b"]], invalid: [["a"]] },
   { kinds: ["MediaBatch"], path: /tone$/, odd: [[{ word: "quay", sound: "key" }]] },
