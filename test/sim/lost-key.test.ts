@@ -5,15 +5,7 @@ import { runPlan } from "./scenario/run.ts";
 const MINUTE_MS = 60_000;
 
 it("an account whose Secret has no key any more reads it at the pace of other accounts, however old its last probe is", async () => {
-  const plan = {
-    ...planOf(1),
-    replicas: 1,
-    batches: [],
-    actions: [],
-    objects: [],
-    budgetTasks: undefined,
-    chaosMs: 30 * MINUTE_MS,
-  };
+  const plan = { ...planOf(1), replicas: 1, actions: [], objects: [], budgetTasks: undefined, chaosMs: 30 * MINUTE_MS };
   const reads: number[] = [];
   const onTrace = (line: string) => {
     if (line.includes("GET /api/v1/namespaces/platform/secrets/key")) reads.push(Number.parseFloat(line));
