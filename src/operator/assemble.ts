@@ -4,7 +4,7 @@ import type { Servers } from "../controllers/account/servers.ts";
 import { createBalancer } from "../controllers/account/turns.ts";
 import { createKind, type Kind } from "../controllers/controller-deps.ts";
 import { type KubeObject, keyOf } from "../kube/types.ts";
-import { type Controller, createController, type Reconcile } from "../runtime/controller.ts";
+import { type Controller, createController, type Reconcile, type SharedReconciler } from "../runtime/controller.ts";
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import { createTracer } from "../tracing/tracer.ts";
@@ -117,10 +117,15 @@ function whileFirst<T extends KubeObject>(kind: Kind<T>, { isFirst }: AssembleOp
   };
 }
 
-/** The reconciler of a kind. Of the objects that every process reconciles, the first one tells. */
-function reconcilerOf(options: AssembleOptions, context: OperatorContext, own: OwnKind): Reconcile {
-  const kind = kindOf(options, context, own);
-  if (own.row.inEachProcess !== true) return own.row.reconciler(context, kind);
+/**
+ * The reconciler of a kind. An object that uses an account is reconciled while this process serves the account. Of the objects that every
+ * process reconciles, the first one tells.
+ */
+function reconcilerOf(options: AssembleOptions, context: OperatorContext, { row, informer }: OwnKind): Reconcile {
+  const kind = kindOf(options, context, { row, informer });
+  const made = (own: OperatorContext) => sharedOf(row.reconciler(own, kind));
+  if (row.account !== undefined) return context.gate.whileServed(row, kind, made(context));
+  if (row.inEachProcess !== true) return made(context).reconcile;
   const { recorder } = context.deps;
   const { isFirst } = options.members;
   const tells: EventRecorder = {
@@ -128,8 +133,12 @@ function reconcilerOf(options: AssembleOptions, context: OperatorContext, own: O
     normal: (...event) => (isFirst() ? recorder.normal(...event) : undefined),
     warning: (...event) => (isFirst() ? recorder.warning(...event) : undefined),
   };
-  return own.row.reconciler({ ...context, deps: { ...context.deps, recorder: tells } }, kind);
+  return made({ ...context, deps: { ...context.deps, recorder: tells } }).reconcile;
 }
+
+/** A reconciler that is a function has nothing under way between its reconciles. */
+const sharedOf = (made: Reconcile | SharedReconciler<KubeObject>): SharedReconciler<KubeObject> =>
+  typeof made === "function" ? { reconcile: made, underWay: () => undefined, forget: () => {} } : made;
 
 /** The controller of a kind, which gets the objects that concern this process. Its store holds all objects. */
 function addController(options: AssembleOptions, context: OperatorContext, own: OwnKind): Controller {

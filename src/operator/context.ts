@@ -107,7 +107,7 @@ export function createContext(
     lists,
     work: gate,
     accounts: accountObjects,
-    isNeeded: (key) => dependants.hasObjects(key),
+    isNeeded: gate.isNeeded,
     onLost: options.end,
     onTaken: registerServerMetrics(metrics.registry, { accounts: accountObjects, count: () => servers.count(), ends }),
     check: access.checkAccount,

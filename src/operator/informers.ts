@@ -2,7 +2,7 @@ import { keepProblem } from "../api/manifest/spec-problem.ts";
 import type { Kind } from "../controllers/controller-deps.ts";
 import type { Job } from "../controllers/jobs/types.ts";
 import type { KubeObject } from "../kube/types.ts";
-import type { Reconcile } from "../runtime/controller.ts";
+import type { Reconcile, SharedReconciler } from "../runtime/controller.ts";
 import { createInformer, type Informer } from "../runtime/informer.ts";
 import { dropUnreadMetadata, isPartial, shortened } from "../runtime/shortened.ts";
 import type { Indexer } from "../runtime/store.ts";
@@ -56,7 +56,7 @@ function mapRows(informer: <T extends KubeObject>(row: KindRow<T>) => Informer<T
 /** A row with its informer, without the type of its objects. */
 export type AnyKind = {
   row: Omit<KindRow<never>, "reconciler" | "indexers" | "trim" | "traces"> & {
-    reconciler(context: OperatorContext, kind: Kind<KubeObject>): Reconcile;
+    reconciler(context: OperatorContext, kind: Kind<KubeObject>): Reconcile | SharedReconciler<KubeObject>;
     traces?: TraceSource<KubeObject>;
   };
   informer: Informer<KubeObject>;

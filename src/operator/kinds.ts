@@ -37,7 +37,7 @@ import { dropVideoTexts, videoJobAdapter } from "../controllers/jobs/requests/vi
 import { type Job, type JobAdapter, paidOperation } from "../controllers/jobs/types.ts";
 import type { Resource } from "../kube/resource.ts";
 import type { KubeObject, NamespacedObject } from "../kube/types.ts";
-import type { Reconcile } from "../runtime/controller.ts";
+import type { Reconcile, SharedReconciler } from "../runtime/controller.ts";
 import type { Indexer } from "../runtime/store.ts";
 import { attributesOf } from "../tracing/span.ts";
 import { endpointTraces, jobTraces, type TraceSource } from "../tracing/trace-source.ts";
@@ -99,7 +99,7 @@ export type KindRow<T extends KubeObject> = {
   inEachProcess?: boolean;
   /** Objects of other kinds wait for it: its controller starts before theirs. Default false. */
   startsFirst?: boolean;
-  reconciler(context: OperatorContext, kind: Kind<T>): Reconcile;
+  reconciler(context: OperatorContext, kind: Kind<T>): Reconcile | SharedReconciler<T>;
 };
 
 /** Stores are few, and each of their reconciles calls a service. */
@@ -172,14 +172,14 @@ const jobRow = <T extends Job>(
     }),
   ),
   reconciler: (context, kind) => {
-    const { deps, jobs, gate, enqueue } = context;
+    const { deps, jobs, enqueue } = context;
     const reconciler = createJobReconciler(deps, adapter(kind), jobs, (key) => enqueue(resource, key));
     const reconcile: Reconcile = async (request, reconcileContext) => {
       const result = await reconciler.reconcile(request, reconcileContext);
       tellBatch(kind.store.get(request.key), enqueue);
       return result;
     };
-    return gate.whileServed({ resource, account: "Needs" }, kind, "Serving", { ...reconciler, reconcile });
+    return { ...reconciler, reconcile };
   },
 });
 
@@ -237,10 +237,7 @@ export const KIND_ROWS = {
     account: "Needs",
     submits: true,
     traces: endpointTraces,
-    reconciler: (context, kind) => {
-      const reconciler = createGpuEndpointReconciler(context.deps, kind, context.endpointMetrics);
-      return context.gate.whileServed({ resource: kind.resource, account: "Needs" }, kind, "Serving", reconciler);
-    },
+    reconciler: ({ deps, endpointMetrics }, kind) => createGpuEndpointReconciler(deps, kind, endpointMetrics),
   }),
   speechJobs: jobRow<SpeechJob>(speechJobResource, speechJobAdapter, dropSpeechTexts),
   videoJobs: jobRow<VideoJob>(videoJobResource, videoJobAdapter, dropVideoTexts),
@@ -252,11 +249,8 @@ export const KIND_ROWS = {
     account: "Waits",
     writesToStore: true,
     submits: true,
-    reconciler: (context, kind) => {
-      const { deps, stores, batches, enqueue } = context;
-      const reconciler = createBatchReconciler(deps, kind, { ...batches, stores, enqueue });
-      return context.gate.whileServed({ resource: kind.resource, account: "Waits" }, kind, "Serving", reconciler);
-    },
+    reconciler: ({ deps, stores, batches, enqueue }, kind) =>
+      createBatchReconciler(deps, kind, { ...batches, stores, enqueue }),
   }),
   billReports: row<BillReport>({
     resource: billReportResource,
@@ -265,11 +259,7 @@ export const KIND_ROWS = {
     indexers: () => ({ account: byAccount, artifacts: byStore }),
     account: "Waits",
     writesToStore: true,
-    reconciler: (context, kind) => {
-      const reconcile = createBillReportReconciler(context.deps, kind, context.stores);
-      const reconciler = { reconcile, underWay: () => undefined, forget: () => {} };
-      return context.gate.whileServed({ resource: kind.resource, account: "Waits" }, kind, "NoOther", reconciler);
-    },
+    reconciler: ({ deps, stores }, kind) => createBillReportReconciler(deps, kind, stores),
   }),
 };
 

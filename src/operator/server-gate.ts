@@ -6,22 +6,23 @@ import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile, SharedReconciler } from "../runtime/controller.ts";
 import type { Members } from "../runtime/members.ts";
 import { isPartial } from "../runtime/shortened.ts";
-import type { Dependant, OwnedRow, Ownership } from "./ownership.ts";
+import type { OwnedRow, Ownership } from "./ownership.ts";
 
 /** Reconciles objects only while this process serves their account. */
 export type ServerGate = AccountWork & {
-  /**
-   * @param need `Serving`: this process has to serve the account. `NoOther`: an account that nobody serves will do for the first process
-   */
-  whileServed<T extends Dependant>(
-    row: OwnedRow,
+  /** A row that `submits` needs this process to serve the account. For others, an account that nobody serves will do for the first process. */
+  whileServed<T extends KubeObject>(
+    row: GatedRow,
     kind: Pick<Kind<T>, "store">,
-    need: "Serving" | "NoOther",
     reconciler: SharedReconciler<T>,
   ): Reconcile;
+  /** Whether an object that this installation watches needs a process that serves the account. */
+  isNeeded(account: AccountKey): boolean;
   /** Whether this process has something under way for the object, whoever serves its account by now: it needs all of the object. */
   isBusy(row: OwnedRow, object: KubeObject): boolean;
 };
+
+type GatedRow = OwnedRow & { submits?: boolean | undefined };
 
 type GateOptions = {
   servers: () => Pick<Servers, "requires" | "serves" | "cleansUp" | "isElsewhere" | "isUnwatchedElsewhere">;
@@ -35,8 +36,8 @@ type GateOptions = {
 const AGAIN_MS = 30_000;
 
 type Row = {
-  row: OwnedRow;
-  kind: { store: Pick<Kind<KubeObject>["store"], "byIndex"> };
+  row: GatedRow;
+  kind: { store: Pick<Kind<KubeObject>["store"], "byIndex" | "someInIndex"> };
   reconciler: Pick<SharedReconciler<KubeObject>, "underWay" | "forget">;
 };
 
@@ -55,22 +56,22 @@ export function createServerGate({ servers, members, ownership, renewLists }: Ga
    * An object that no other process works for is reconciled by the first one, so that it shows why nothing is sent: it has no account, or
    * the installation that serves the account does not watch its namespace.
    */
-  function isOurs(account: AccountKey | undefined, namespace: string, need: "Serving" | "NoOther"): boolean {
+  function isOurs(account: AccountKey | undefined, namespace: string, { submits = false }: GatedRow): boolean {
     if (account === undefined) return members.isFirst();
     if (servers().cleansUp(account)) return true;
-    if (need === "Serving" ? servers().requires(account) : servers().serves(account)) return true;
-    const isNobodys = need === "NoOther" && !servers().isElsewhere(account);
+    if (submits ? servers().requires(account) : servers().serves(account)) return true;
+    const isNobodys = !submits && !servers().isElsewhere(account);
     return members.isFirst() && (isNobodys || servers().isUnwatchedElsewhere(account, namespace));
   }
 
   return {
-    whileServed(row, kind, need, reconciler) {
+    whileServed(row, kind, reconciler) {
       rows.push({ row, kind, reconciler } as Row);
       return async (request, context) => {
         const object = kind.store.get(request.key);
         if (object === undefined) return reconciler.reconcile(request, context);
         const account = ownership().accountOf(row, object);
-        const ours = isOurs(account, object.metadata.namespace, need);
+        const ours = isOurs(account, object.metadata.namespace ?? "", row);
         if (!ours && reconciler.underWay(object) !== "Outcome") {
           reconciler.forget(request.key);
           return undefined; // it is enqueued when this process begins to serve its account, or becomes the first
@@ -88,6 +89,12 @@ export function createServerGate({ servers, members, ownership, renewLists }: Ga
         }
       };
     },
+    isNeeded: (account) =>
+      rows.some(
+        ({ row, kind }) =>
+          row.submits === true &&
+          kind.store.someInIndex("account", account, (object) => ownership().accountOf(row, object) === account),
+      ),
     isBusy: (of, object) =>
       rows.some(
         ({ row, reconciler }) => row.resource.kind === of.resource.kind && reconciler.underWay(object) !== undefined,

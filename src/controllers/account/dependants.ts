@@ -46,8 +46,6 @@ export type Dependants = {
   users(key: AccountKey, limit?: number): { names: string[]; total: number };
   /** Whether anything still needs the account: ends with the first user. */
   hasUsers(key: AccountKey): boolean;
-  /** Whether anything belongs to the account, jobs that have finished too: ends with the first object. */
-  hasObjects(key: AccountKey): boolean;
 };
 
 /** Index of the store of every kind that has an `accountRef`. */
@@ -130,9 +128,5 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
     hasUsers: (key) =>
       kinds.endpoints.store.someInIndex("account", key, (endpoint) => belongs(endpoint, key)) ||
       kinds.jobs.some(({ store }) => store.someInIndex("account", key, (job) => needsAccount(job, key))),
-    hasObjects: (key) =>
-      [kinds.endpoints, ...kinds.jobs].some(({ store }) =>
-        (store as Store<GpuEndpoint | Job>).someInIndex("account", key, (object) => belongs(object, key)),
-      ),
   };
 }

@@ -57,7 +57,7 @@ function gateOf({ need = "Serving", accounts = [OWN], held = [], foreign = [], i
     renewLists: () => void seen.push("lists"),
   });
   const running = Promise.withResolvers<undefined>();
-  const reconcile = gate.whileServed(row, kind, need, {
+  const reconcile = gate.whileServed({ ...row, submits: need === "Serving" }, kind, {
     async reconcile() {
       seen.push("reconciled");
       return running.promise;
@@ -144,4 +144,13 @@ it("a process needs all of an object for which it has something under way, whoev
   expect(gateOf({ underWay: "Outcome" }).gate.isBusy({ resource: speechJobResource, account: "Needs" }, job)).toBe(
     false,
   );
+});
+
+it.each<{ name: string; given: Given; needed: boolean }>([
+  { name: "that an unfinished job uses", given: {}, needed: true },
+  { name: "that a finished job used", given: { status: { conditions: [], phase: "Succeeded" } }, needed: true },
+  { name: "whose object sends nothing", given: { need: "NoOther" }, needed: false },
+  { name: "that is not the one of the job", given: { accounts: [OTHER] }, needed: false },
+])("an account $name: needs a process: $needed", ({ given, needed }) => {
+  expect(gateOf(given).gate.isNeeded(OWN)).toBe(needed);
 });

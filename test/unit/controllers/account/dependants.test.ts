@@ -49,9 +49,8 @@ it("finished jobs do not use an account, and an unfinished one does", () => {
     const job = speechJobOf("hd", {}, { ...PENDING_STATUS, phase });
     jobs.upsert({ ...job, metadata: { ...job.metadata, name, uid: name } });
   };
-  expect(dependants.hasObjects(ACCOUNT)).toBe(false);
   put("done", "Succeeded");
-  expect([dependants.hasUsers(ACCOUNT), dependants.hasObjects(ACCOUNT)]).toEqual([false, true]);
+  expect(dependants.hasUsers(ACCOUNT)).toBe(false);
   put("waiting", "Pending");
   expect(dependants.hasUsers(ACCOUNT)).toBe(true);
 });
