@@ -1,3 +1,5 @@
+import type { OwnerReference } from "./types.ts";
+
 /** Where a kind lives in the API: enough to build every request path. */
 export type Resource = {
   /** "" for the core group. */
@@ -21,6 +23,21 @@ export function resourcePath(resource: Resource, place: Place = {}): string {
 
 export function apiVersionOf(resource: Resource): string {
   return resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
+}
+
+/**
+ * The owner of an object that the garbage collector removes with it. It does not block the owner's deletion, which would need permission
+ * on the owner's finalizers.
+ */
+export function controllerReference(resource: Resource, { name, uid }: { name: string; uid: string }): OwnerReference {
+  return {
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    name,
+    uid,
+    controller: true,
+    blockOwnerDeletion: false,
+  };
 }
 
 /** A kind of version v1. @param group "" for the core group */

@@ -5,12 +5,11 @@ import { rfc3339 } from "../../base/clock.ts";
 import { formatYuan } from "../../base/money.ts";
 import { isSameJSON } from "../../base/same-json.ts";
 import { isForbidden } from "../../kube/errors.ts";
-import { apiVersionOf, configMapResource } from "../../kube/resource.ts";
+import { controllerReference } from "../../kube/resource.ts";
 import type { Pool } from "../../submission/division.ts";
 import type { PoolUse } from "../../submission/pools.ts";
-import { type OwnedConfigMap, writeConfigMap } from "../billing/report/export.ts";
+import { mayNotWrite, ownedConfigMap, writeConfigMap } from "../billing/report/export.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
-import { howToGrant } from "../references.ts";
 import { messageOf } from "../verdict.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
 
@@ -51,6 +50,7 @@ export function createShareReports(
       const { key, sharing } = handle;
       const known = written.get(key) ?? new Map<string, Record<string, string>>();
       written.set(key, known);
+      const owner = controllerReference(clusterAccountResource, object.metadata);
       for (const [namespace, pool] of sharing.pools()) {
         const share = sharing.known(namespace);
         if (share?.exportTo === undefined) continue;
@@ -62,19 +62,12 @@ export function createShareReports(
         const { name } = share.exportTo.configMap;
         try {
           const all = { ...data, asOf: rfc3339(clock.now()) };
-          if (await writeConfigMap(kube, configMapOf(object, { namespace, name }, all), signal))
-            known.set(namespace, data);
+          const wanted = ownedConfigMap(owner, { namespace, name, data: all });
+          if (await writeConfigMap(kube, wanted, signal)) known.set(namespace, data);
           else recorder.warning(object, "ExportConflict", "Export", conflictOf(share.name, namespace, name));
         } catch (error) {
           signal.throwIfAborted();
-          const grant = howToGrant(
-            configMapResource,
-            namespace,
-            "get, create and patch",
-            "rbac.exportNamespaces.configMaps",
-          );
-          const place = `ConfigMap ${namespace}/${name}`;
-          const message = isForbidden(error) ? `the operator may not write ${place}: ${grant}` : messageOf(error);
+          const message = isForbidden(error) ? mayNotWrite(namespace, name) : messageOf(error);
           log.warn({ account: key, share: share.name, namespace, reason: message }, "a share is not shown to its team");
           if (isForbidden(error))
             recorder.warning(object, "ExportForbidden", "Export", `Share ${share.name}: ${message}`);
@@ -121,23 +114,4 @@ export function shareData(account: string, share: AccountShare, { use, capacity 
   return Object.fromEntries(
     Object.entries(shown).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
-}
-
-/** The garbage collector removes it with the account. */
-function configMapOf(
-  { metadata }: ClusterAccount,
-  { namespace, name }: { namespace: string; name: string },
-  data: Record<string, string>,
-): OwnedConfigMap {
-  const { kind } = clusterAccountResource;
-  const apiVersion = apiVersionOf(clusterAccountResource);
-  const { uid } = metadata;
-  const owner = { apiVersion, kind, name: metadata.name, uid, controller: true, blockOwnerDeletion: false };
-  return {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { namespace, name, ownerReferences: [owner] },
-    spec: undefined,
-    data,
-  };
 }

@@ -1,7 +1,7 @@
 import { mediaBatchResource, speechJobResource, videoJobResource } from "../../api/v1alpha1/kinds.ts";
 import { BATCH_FIELDS, type MediaBatch } from "../../api/v1alpha1/media-batch.ts";
 import { API_VERSION, FINALIZER } from "../../api/v1alpha1/meta.ts";
-import type { Resource } from "../../kube/resource.ts";
+import { controllerReference, type Resource } from "../../kube/resource.ts";
 import type { KubeObject, ObjectMeta } from "../../kube/types.ts";
 import type { Job } from "../jobs/types.ts";
 import { type Item, mergeItem } from "./items.ts";
@@ -36,11 +36,10 @@ export function reservedField({ patch }: Item): string | undefined {
 
 /** The manifest of the job of an item. It is the same each time. */
 export function childOf(batch: MediaBatch, item: Item): KubeObject<Record<string, unknown>> {
-  const { name, namespace, uid } = batch.metadata;
+  const { name, namespace } = batch.metadata;
   const { template, output, backoffLimitPerIndex, reuse } = batch.spec;
   const { account } = batch.status ?? {};
   const accountRef = batch.spec.accountRef ?? (account && { kind: account.kind, name: account.name });
-  const owner = { apiVersion: API_VERSION, kind: mediaBatchResource.kind, name, uid };
   return {
     apiVersion: API_VERSION,
     kind: jobResourceOf(batch).kind,
@@ -48,7 +47,7 @@ export function childOf(batch: MediaBatch, item: Item): KubeObject<Record<string
       namespace,
       name: childName(name, item.index),
       labels: { [BATCH_LABEL]: name },
-      ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: false }],
+      ownerReferences: [controllerReference(mediaBatchResource, batch.metadata)],
     },
     spec: {
       ...mergeItem({ ...(template.speech ?? template.video) }, item.patch),

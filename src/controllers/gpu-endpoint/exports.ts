@@ -5,8 +5,14 @@ import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { ownValue } from "../../base/own-value.ts";
 import { findObject } from "../../kube/client.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "../../kube/errors.ts";
-import { apiVersionOf, configMapResource, type Resource, secretResource } from "../../kube/resource.ts";
-import type { KubeObject, OwnerReference } from "../../kube/types.ts";
+import {
+  apiVersionOf,
+  configMapResource,
+  controllerReference,
+  type Resource,
+  secretResource,
+} from "../../kube/resource.ts";
+import type { KubeObject } from "../../kube/types.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
@@ -142,7 +148,12 @@ async function writeExport(input: ExportInput, target: Target, name: string, val
   const present = await find(input, target, name);
   if (present === undefined) {
     if (endpoint.status?.exported?.[field] !== name) return { name, requeueAfterMs: 0 };
-    const metadata = { name, namespace, labels: LABELS, ownerReferences: [ownerOf(endpoint)] };
+    const metadata = {
+      name,
+      namespace,
+      labels: LABELS,
+      ownerReferences: [controllerReference(gpuEndpointResource, endpoint.metadata)],
+    };
     const body = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata, data } as unknown as Holder;
     try {
       await shared.kube.create<Holder>(resource, { namespace }, body, { signal });
@@ -193,12 +204,6 @@ function find({ shared, endpoint, signal }: ExportInput, { resource }: Target, n
 }
 
 const LABELS = { "app.kubernetes.io/managed-by": "mooring" };
-
-/** Without `blockOwnerDeletion`, which would need permission on the endpoint's finalizers. */
-function ownerOf({ metadata: { name, uid } }: GpuEndpoint): OwnerReference {
-  const { kind } = gpuEndpointResource;
-  return { apiVersion: apiVersionOf(gpuEndpointResource), kind, name, uid, controller: true };
-}
 
 function isOwned({ metadata: { uid } }: GpuEndpoint, { metadata }: Holder): boolean {
   return metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;

@@ -5,8 +5,8 @@ import type { ArtifactStoreHandle } from "../../../artifacts/types.ts";
 import { findObject, type KubeClient } from "../../../kube/client.ts";
 import { isAlreadyExists, isForbidden } from "../../../kube/errors.ts";
 import { mergePatchOf } from "../../../kube/patch.ts";
-import { apiVersionOf, configMapResource } from "../../../kube/resource.ts";
-import type { KubeObject } from "../../../kube/types.ts";
+import { configMapResource, controllerReference } from "../../../kube/resource.ts";
+import type { KubeObject, OwnerReference } from "../../../kube/types.ts";
 import { howToGrant } from "../../references.ts";
 import type { ExportEnd } from "./status.ts";
 
@@ -45,16 +45,16 @@ export async function exportToConfigMap(
   }
   const { namespace } = report.metadata;
   const data = { [`bills.${format.toLowerCase()}`]: parts.join("") };
+  const wanted = ownedConfigMap(controllerReference(billReportResource, report.metadata), { namespace, name, data });
   try {
-    if (await writeConfigMap(kube, configMapOf(report, name, data), signal)) {
+    if (await writeConfigMap(kube, wanted, signal)) {
       return { kind: "Written", export: { configMap: name, format, bytes } };
     }
     const message = `ConfigMap ${namespace}/${name} exists and does not belong to BillReport ${namespace}/${report.metadata.name}: delete it, or choose another name`;
     return { kind: "Refused", reason: "ExportConflict", message };
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    const grant = howToGrant(configMapResource, namespace, "get, create and patch", "rbac.exportNamespaces.configMaps");
-    const message = `exportTo.configMap: the operator may not write ConfigMap ${namespace}/${name}: ${grant}, or use output.storeRef`;
+    const message = `exportTo.configMap: ${mayNotWrite(namespace, name)}, or use output.storeRef`;
     return { kind: "Refused", reason: "ExportForbidden", message };
   }
 }
@@ -69,19 +69,19 @@ export type OwnedConfigMap = ConfigMap & {
   data: Record<string, string>;
 };
 
-/** The garbage collector removes it with the report. */
-function configMapOf({ metadata }: BillReport, name: string, data: Record<string, string>): OwnedConfigMap {
-  const { namespace, uid } = metadata;
-  const { kind } = billReportResource;
-  const apiVersion = apiVersionOf(billReportResource);
-  const owner = { apiVersion, kind, name: metadata.name, uid, controller: true, blockOwnerDeletion: false };
-  return {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { namespace, name, ownerReferences: [owner] },
-    spec: undefined,
-    data,
-  };
+/** A ConfigMap that the garbage collector removes with its owner. */
+export function ownedConfigMap(
+  owner: OwnerReference,
+  { namespace, name, data }: { namespace: string; name: string; data: Record<string, string> },
+): OwnedConfigMap {
+  const metadata = { namespace, name, ownerReferences: [owner] };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata, spec: undefined, data };
+}
+
+/** That the operator may not write a ConfigMap, and how to change that. */
+export function mayNotWrite(namespace: string, name: string): string {
+  const grant = howToGrant(configMapResource, namespace, "get, create and patch", "rbac.exportNamespaces.configMaps");
+  return `the operator may not write ConfigMap ${namespace}/${name}: ${grant}`;
 }
 
 /**
