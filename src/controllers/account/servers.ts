@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import { isClusterAccount } from "../../api/v1alpha1/account.ts";
-import { type Clock, delay, stopwatch } from "../../base/clock.ts";
+import { type Clock, stopwatch } from "../../base/clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Members } from "../../runtime/members.ts";
 import type { EventRecorder } from "../../runtime/recorder.ts";
@@ -16,6 +16,7 @@ import {
 } from "./other-servers.ts";
 import type { ProcessEnds } from "./process-ends.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
+import { createReleases, type Releases } from "./releases.ts";
 import { type AccountPlace, createServerEntry } from "./server-entry.ts";
 import { type AccountWork, createTerms, type Lists, type Term, unserved } from "./terms.ts";
 import { createTurns } from "./turns.ts";
@@ -48,7 +49,7 @@ export type Served<T> =
  *   nothing that costs something 10 s after it last saw that it serves the account.
  * - `onLost` is called when another process serves an account that this one serves. The process must end.
  */
-export type Servers = {
+export type Servers = Pick<Releases, "giveUp" | "release"> & {
   /** @throws KubeError 409 when the account changed meanwhile */
   serve<T extends AnyAccount>(key: AccountKey, request: ServeRequest<T>, signal: AbortSignal): Promise<Served<T>>;
   /**
@@ -84,12 +85,8 @@ export type Servers = {
   observeAll(): void;
   /** How many accounts this process serves. */
   count(): number;
-  /** Releases one account for which nothing is under way, when another process serves fewer. Returns which. */
-  giveUp(signal: AbortSignal): Promise<AccountKey | undefined>;
   /** The process stops: nothing is sent any more, and no account is taken. */
   stop(): void;
-  /** Releases all accounts after `stop`. Never rejects. */
-  release(signal: AbortSignal): Promise<void>;
   /** @throws Error that names the accounts that this installation needs and another one serves */
   assertUncontested(): void;
 };
@@ -120,13 +117,9 @@ export type ServersOptions = {
 /** How often an account is looked at that another process serves, or that is free. */
 const LOOK_MS = 1_000;
 const FREE_MS = 250;
-/** A process that stops is not listed any more after so long. */
-const STOPPED_MS = 5_000;
-/** How long work under way may keep an account from being given up. */
-const GIVE_UP_MS = 5_000;
 
 export function createServers(options: ServersOptions): Servers {
-  const { kube, clock, log, members, work, lists } = options;
+  const { kube, clock, log, members, lists } = options;
   /** Accounts that objects need. */
   const required = new Set<AccountKey>();
   /** ClusterAccounts that nobody needs and this process probes. */
@@ -135,8 +128,6 @@ export function createServers(options: ServersOptions): Servers {
   const departed = new Set<AccountKey>();
   /** Free accounts that this process is writing its name to. */
   const taking = new Set<AccountKey>();
-  /** Accounts that this process gives up. */
-  const leaving = new Set<AccountKey>();
   const listeners: ((key: AccountKey) => void)[] = [];
   let stopping = false;
 
@@ -157,7 +148,8 @@ export function createServers(options: ServersOptions): Servers {
   const contests = createContests(options);
   const terms = createTerms({ ...options, entry, onBegin: changed, lost });
   const turns = createTurns({ ...options, count: () => terms.count() + taking.size });
-  const serves = (key: AccountKey) => terms.get(key)?.begun === true && !leaving.has(key) && !stopping;
+  const serves = (key: AccountKey) => terms.get(key)?.begun === true && !releases.isLeaving(key) && !stopping;
+  const releases = createReleases({ ...options, entry, terms, turns, serves, changed });
 
   function placeOf<T extends AnyAccount>({ kind: { resource, store }, object }: ServeRequest<T>): AccountPlace {
     const { namespace, name, uid } = object.metadata;
@@ -248,23 +240,12 @@ export function createServers(options: ServersOptions): Servers {
     contests.forget(key);
   }
 
-  /** Nobody takes a ClusterAccount without objects. */
-  const canLeave = (key: AccountKey, { place }: Term) =>
-    serves(key) && !work.isUnderWay(key) && (place.namespace !== undefined || options.isNeeded(key));
-
-  /** Waits a moment for what is under way for the account. Nothing new begins. */
-  async function isIdle(key: AccountKey, signal: AbortSignal): Promise<boolean> {
-    const sinceBegin = stopwatch(clock);
-    while (work.isUnderWay(key) && sinceBegin() < GIVE_UP_MS && !signal.aborted) await delay(clock, FREE_MS, signal);
-    return !work.isUnderWay(key);
-  }
-
   return {
     async serve(key, request, signal) {
       const { object } = request;
       // At a start, before any object that needs it is reconciled.
       if (!required.has(key) && isClusterAccount(object) && options.isNeeded(key)) required.add(key);
-      if (stopping || leaving.has(key)) return { kind: "Between", againMs: LOOK_MS };
+      if (stopping || releases.isLeaving(key)) return { kind: "Between", againMs: LOOK_MS };
       departed.delete(key);
       const term = terms.get(key);
       if (term?.uid === object.metadata.uid) return serveHeld(key, term, request, signal);
@@ -308,39 +289,11 @@ export function createServers(options: ServersOptions): Servers {
       for (const account of options.accounts()) others.note(keyOfAccount(account), account);
     },
     count: terms.count,
-    async giveUp(signal) {
-      const before = turns.lighter();
-      const isLighter = () => turns.lighter().some((name) => before.includes(name));
-      if (!isLighter()) return undefined;
-      await delay(clock, STOPPED_MS, signal); // a process that stops releases its accounts before its lease ends
-      if (!isLighter()) return undefined;
-      const [key, term] = [...terms.entries()].find(([key, term]) => canLeave(key, term)) ?? [];
-      if (key === undefined || term === undefined) return undefined;
-      leaving.add(key);
-      try {
-        if (!(await isIdle(key, signal)) || !isLighter()) return undefined;
-        await entry.release(term, signal);
-        terms.end(key);
-        log.info({ account: key }, "this process has released the account: another one serves fewer");
-        return key;
-      } finally {
-        leaving.delete(key);
-        changed(key);
-      }
-    },
+    giveUp: releases.giveUp,
     stop() {
       stopping = true;
     },
-    async release(signal) {
-      const released = [...terms.entries()].map(async ([key, term]) => {
-        try {
-          await entry.release(term, signal);
-        } catch (error) {
-          log.warn({ account: key, reason: String(error) }, "the account is not released: others wait for its lease");
-        }
-      });
-      await Promise.all(released);
-    },
+    release: releases.release,
     assertUncontested: contests.assertNone,
   };
 }

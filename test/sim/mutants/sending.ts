@@ -83,7 +83,7 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   {
     name: "sending-after-a-stop",
     file: "src/controllers/account/servers.ts",
-    find: " && !leaving.has(key) && !stopping;",
+    find: " && !releases.isLeaving(key) && !stopping;",
     replace: ";",
     breaks: ["OneServer"],
     tests: "test/unit/controllers/account/servers",
