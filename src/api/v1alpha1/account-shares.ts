@@ -40,7 +40,11 @@ const limitsSchema = z
   .describe("What the namespaces may use at a time, a day and a month.");
 
 const names = (what: string) =>
-  listOf(text(255, "Identifier. A * at the end stands for any rest."), 256, `${what} Default: none.`).optional();
+  listOf(
+    text(255, "An identifier, or the beginning of identifiers with * after it."),
+    256,
+    `${what} Default: none.`,
+  ).optional();
 
 const allowedSchema = z
   .object({
