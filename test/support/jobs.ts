@@ -59,3 +59,16 @@ export function taskOf(
 }
 
 export const video: TaskOutput = { url: "https://files.example.com/sea.mp4", type: "mp4", ttlSeconds: 3600 };
+
+/** Faults of the simulator by which the task of the video request with this text has succeeded with the file at `url`. `ttl` in seconds. */
+export function succeededTask(text: string, url: string, ttl: string) {
+  const [task_id, status] = [`task-${text}`, 200];
+  const body = {
+    task: { status: "TASK_STATUS_SUCCEED" },
+    videos: [{ video_url: url, video_url_ttl: ttl, video_type: "mp4" }],
+  };
+  return [
+    { operation: "submitImageToVideo", match: text, kind: "status", status, body: { task_id } },
+    { operation: "getTaskResult", match: task_id, kind: "status", status, probability: 1, body },
+  ];
+}

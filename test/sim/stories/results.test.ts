@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FileServer, sha256Of, startFileServer } from "../../../tools/artifacts/file-server.ts";
+import { succeededTask } from "../../support/jobs.ts";
 import { manifest } from "../../support/manifests.ts";
 import { type AnyObject, condition } from "../../support/world.ts";
 import { createStage, type Stage, waitForCondition } from "../stage/stage.ts";
@@ -52,21 +53,7 @@ const eventsOf = (name: string) =>
 describe("a task's results", () => {
   /** A job whose task has succeeded with what the file server has under its name. */
   async function withSource(name: string, ttl = "3600") {
-    const url = `${source.url}/${name}`;
-    await world.control("POST", "/__faults", [
-      { operation: "submitImageToVideo", match: name, kind: "status", status: 200, body: { task_id: `task-${name}` } },
-      {
-        operation: "getTaskResult",
-        match: `task-${name}`,
-        kind: "status",
-        status: 200,
-        probability: 1,
-        body: {
-          task: { status: "TASK_STATUS_SUCCEED" },
-          videos: [{ video_url: url, video_url_ttl: ttl, video_type: "mp4" }],
-        },
-      },
-    ]);
+    await world.control("POST", "/__faults", succeededTask(name, `${source.url}/${name}`, ttl));
     await world.apply(manifest("image", { imageToVideo: { prompt: name }, output, backoffLimit: 3 }, name));
   }
 
