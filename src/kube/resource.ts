@@ -36,7 +36,6 @@ export function controllerReference(resource: Resource, { name, uid }: { name: s
     name,
     uid,
     controller: true,
-    blockOwnerDeletion: false,
   };
 }
 
