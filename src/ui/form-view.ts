@@ -1,5 +1,13 @@
 import { structuralSchema } from "../api/schema/structural.ts";
-import { accountResource, artifactStoreResource, clusterAccountResource, KINDS } from "../api/v1alpha1/kinds.ts";
+import {
+  accountResource,
+  artifactStoreResource,
+  clusterAccountResource,
+  KINDS,
+  mediaBatchResource,
+  speechJobResource,
+  videoJobResource,
+} from "../api/v1alpha1/kinds.ts";
 import type { ClusterSession } from "./cluster-session.ts";
 import { RequestError } from "./request-error.ts";
 import type { FormView } from "./view-types.ts";
@@ -9,7 +17,7 @@ const MAX_OBJECTS = 500;
 const MAX_VALUES = 30;
 const MAX_LENGTH = 100;
 /** Values of these fields are an object's own. */
-const PRIVATE = /^spec\.(?:env|text|.*rompt)\b/;
+const PRIVATE = /^spec\.(?:env|items|(?:.*\.)?text|.*rompt)\b/;
 
 /** The fields of a kind as its CRD describes them, and what its fields can be in a namespace. */
 export function formView(session: ClusterSession, kind: string, namespace: string): FormView {
@@ -21,13 +29,19 @@ export function formView(session: ClusterSession, kind: string, namespace: strin
       .objects(of)
       .filter((one) => all || own(one))
       .map(({ metadata }) => metadata.name);
-  const used = usedValues(session.objects(kind).filter(own));
+  /** The jobs of a namespace have the voices and images of its batches. */
+  const templateValues = () => ({
+    ...usedValues(session.objects(speechJobResource.kind).filter(own), "spec.template.speech"),
+    ...usedValues(session.objects(videoJobResource.kind).filter(own), "spec.template.video"),
+  });
+  const used = usedValues(session.objects(kind).filter(own), "spec");
   return {
     kind,
     namespaced: definition.resource.namespaced,
     schema: structuralSchema(definition.spec),
     namespaces: namespacesOf(session),
     choices: {
+      ...(kind === mediaBatchResource.kind ? templateValues() : {}),
       ...used,
       "spec.accountRef.name": [...names(accountResource.kind), ...names(clusterAccountResource.kind, true)],
       "spec.output.storeRef.name": names(artifactStoreResource.kind),
@@ -44,7 +58,7 @@ function namespacesOf(session: ClusterSession): string[] {
 }
 
 /** The texts that objects have in their fields, the most frequent first: voices, images, products, regions. */
-function usedValues(objects: readonly { spec: unknown }[]): Record<string, string[]> {
+function usedValues(objects: readonly { spec: unknown }[], place: string): Record<string, string[]> {
   const counts = new Map<string, Map<string, number>>();
   function collect(value: unknown, path: string): void {
     if (PRIVATE.test(path)) return;
@@ -56,7 +70,7 @@ function usedValues(objects: readonly { spec: unknown }[]): Record<string, strin
       counts.set(path, values.set(value, (values.get(value) ?? 0) + 1));
     }
   }
-  for (const { spec } of objects.slice(-MAX_OBJECTS)) collect(spec, "spec");
+  for (const { spec } of objects.slice(-MAX_OBJECTS)) collect(spec, place);
   const frequent = (values: Map<string, number>) =>
     [...values].sort(([, a], [, b]) => b - a).flatMap(([value], index) => (index < MAX_VALUES ? [value] : []));
   return Object.fromEntries([...counts].map(([path, values]) => [path, frequent(values)]));

@@ -1,4 +1,4 @@
-import { ENDPOINT_KIND, JOB_KINDS } from "./row.ts";
+import { BATCH_KIND, ENDPOINT_KIND, JOB_KINDS } from "./row.ts";
 import type { UiObject } from "./ui-object.ts";
 
 /** What happens next to the object without anybody doing anything, and when. Undefined: nothing worth a sentence. */
@@ -7,6 +7,7 @@ export function nextStepOf(kind: string, state: string, object: UiObject): strin
   if (state === "Paused") return "Nothing, until you continue reconciling.";
   if (JOB_KINDS.includes(kind)) return nextOfJob(state, object);
   if (kind === ENDPOINT_KIND) return nextOfEndpoint(state, object);
+  if (kind === BATCH_KIND) return nextOfBatch(state, object);
   return undefined;
 }
 
@@ -56,6 +57,22 @@ function ended(
   const deletion = deletedAt && `The object is deleted at ${deletedAt.toISOString().slice(0, 19)}Z.`;
   const steps = [expiry, deletion].filter((step) => step !== undefined);
   return steps.length === 0 ? undefined : steps.join(" ");
+}
+
+function nextOfBatch(state: string, { spec, status }: UiObject): string | undefined {
+  const { completionTime, halted = 0, active = 0 } = status ?? {};
+  switch (state) {
+    case "Suspended":
+      return "No item is started until you resume the batch.";
+    case "Pending":
+      return "All items are checked before the first request is sent.";
+    case "Running":
+      return halted > 0 && halted === active
+        ? "Nothing, until you decide about the halted jobs."
+        : `At most ${spec.parallelism} items are worked on at a time. Then the list of results is stored beside them.`;
+    default:
+      return ended({ ttl: spec.ttlSecondsAfterFinished, completionTime }, undefined);
+  }
 }
 
 function nextOfEndpoint(state: string, { spec }: UiObject): string | undefined {

@@ -1,10 +1,11 @@
 import type { Reason } from "../api/v1alpha1/reasons.ts";
+import { batchOf } from "../controllers/batch/child.ts";
 import { actionsOf } from "./actions.ts";
 import type { ClusterSession } from "./cluster-session.ts";
 import { type ListEntry, listQuerySchema, selectRows } from "./list-query.ts";
 import { moneyView } from "./money-view.ts";
 import { resultsOf } from "./result-view.ts";
-import { ENDPOINT_KIND, JOB_KINDS } from "./row.ts";
+import { BATCH_KIND, ENDPOINT_KIND, JOB_KINDS } from "./row.ts";
 import type { AttentionRow, ObjectRow, OverviewView } from "./view-types.ts";
 
 /** Rows of each part of the overview. */
@@ -28,7 +29,7 @@ const WAITS: readonly string[] = [
 export function overviewOf(session: ClusterSession): OverviewView {
   const entries = [...session.entries()];
   const needing = selectRows(entries, listQuerySchema.parse({ view: "attention", limit: ROWS }));
-  const active = entries.filter(({ row }) => JOB_KINDS.includes(row.kind) && ACTIVE.includes(row.state));
+  const active = entries.filter(isActive);
   return {
     attention: { total: needing.total, rows: needing.rows.map((row) => withActions(session, row)) },
     waiting: waitingOf(entries),
@@ -38,6 +39,12 @@ export function overviewOf(session: ClusterSession): OverviewView {
     results: lastResults(entries),
     synced: session.synced(),
   };
+}
+
+/** A batch stands for its jobs. */
+function isActive({ row, object }: ListEntry): boolean {
+  const isWork = JOB_KINDS.includes(row.kind) || row.kind === BATCH_KIND;
+  return isWork && ACTIVE.includes(row.state) && batchOf(object.metadata) === undefined;
 }
 
 function newest(entries: ListEntry[], timeOf: (entry: ListEntry) => string): ListEntry[] {

@@ -23,7 +23,7 @@ type UiSpec = Partial<
     >
   > &
   Partial<Pick<VideoJobSpec, "imageToVideo" | "videoToVideo">> &
-  Partial<Pick<MediaBatchSpec, "template">> &
+  Partial<Pick<MediaBatchSpec, "template" | "parallelism">> &
   Partial<Pick<AccountSpec, "baseURL" | "budget">> &
   Partial<Pick<ClusterAccountSpec, "results" | "speech">> & {
     apiKeySecretRef?: AccountSpec["apiKeySecretRef"] & { namespace?: string };

@@ -2,7 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { gpuEndpointResource, speechJobResource } from "../../src/api/v1alpha1/kinds.ts";
+import { gpuEndpointResource, mediaBatchResource, speechJobResource } from "../../src/api/v1alpha1/kinds.ts";
+import type { Resource } from "../../src/kube/resource.ts";
 import type { KubeObject } from "../../src/kube/types.ts";
 import { browserForTests, expectAccessible, type OpenPage } from "../support/browser.ts";
 import { manifest } from "../support/manifests.ts";
@@ -15,7 +16,9 @@ const openPage = browserForTests();
 const LISTS = ["overview", "jobs", "endpoints", "attention", "all", "money"] as const;
 /** Jobs and endpoints of a full namespace; what is kept for a reader has as many as the issue of the page asks for. */
 const FULL =
-  process.env["MOORING_SCREENS"] === undefined ? { jobs: 120, endpoints: 30 } : { jobs: 10_000, endpoints: 500 };
+  process.env["MOORING_SCREENS"] === undefined
+    ? { jobs: 120, endpoints: 30, batches: 4 }
+    : { jobs: 10_000, endpoints: 500, batches: 20 };
 
 async function loaded({ page }: OpenPage): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
@@ -38,36 +41,51 @@ async function takeLists({ opened, state, screen }: Picture): Promise<void> {
 const openScreen = (args: string[], { width, height, colorScheme }: (typeof SCREENS)[number]) =>
   openPage({ args, colorScheme, viewport: { width, height } });
 
+type FullObject = { resource: Resource; object: KubeObject; status: object | undefined };
+
+const longName = (what: string, index: number) =>
+  `${what}-${String(index).padStart(5, "0")}-${"of-a-long-series-".repeat(1 + (index % 4))}`
+    .slice(0, 62)
+    .replace(/-*$/, "x");
+
+const JOB_STATES = [
+  { phase: "Running", progressPercent: 40, etaSeconds: 30 },
+  { phase: "Succeeded", estimatedCost: "0.42", duration: "12s", completionTime: new Date().toISOString() },
+  { phase: "Failed" },
+  { phase: "Pending" },
+];
+
+function fullJob(index: number): FullObject {
+  const text = `Chapter ${index}. ${"The ferry leaves in five minutes, and nobody is on the quay. ".repeat(4)}`;
+  const status = index > 400 ? undefined : JOB_STATES[index % JOB_STATES.length];
+  return { resource: speechJobResource, object: manifest("turbo", { text }, longName("chapter", index)), status };
+}
+
+function fullEndpoint(index: number): FullObject {
+  const image = `registry.example.com/a-team/with-a-long-name/models/echo-${index}:1.0.${index}`;
+  const status = index % 2 === 0 ? { workers: { ready: 1, total: 2 }, state: "running" } : undefined;
+  return { resource: gpuEndpointResource, object: manifest("endpoint", { image }, longName("model", index)), status };
+}
+
+function fullBatch(index: number): FullObject {
+  const total = 1_000 * (index + 1);
+  const succeeded = Math.floor((total * index) / FULL.batches);
+  const status = { phase: "Running", total, succeeded, failed: index, active: 10, progress: `${succeeded}/${total}` };
+  return { resource: mediaBatchResource, object: manifest("batch", {}, longName("book", index)), status };
+}
+
 /** Objects in many states, with names and messages as long as they can be; no operator reconciles them. */
 async function fill({ kube, namespace }: World): Promise<void> {
-  const states = [
-    { phase: "Running", progressPercent: 40, etaSeconds: 30 },
-    { phase: "Succeeded", estimatedCost: "0.42", duration: "12s", completionTime: new Date().toISOString() },
-    { phase: "Failed" },
-    { phase: "Pending" },
+  const left = [
+    ...Array.from({ length: FULL.jobs }, (_, index) => fullJob(index)),
+    ...Array.from({ length: FULL.endpoints }, (_, index) => fullEndpoint(index)),
+    ...Array.from({ length: FULL.batches }, (_, index) => fullBatch(index)),
   ];
-  const left = Array.from({ length: FULL.jobs + FULL.endpoints }, (_, index) => index);
   async function create(): Promise<void> {
-    for (let index = left.shift(); index !== undefined; index = left.shift()) {
-      const isJob = index < FULL.jobs;
-      const resource = isJob ? speechJobResource : gpuEndpointResource;
-      const name =
-        `${isJob ? "chapter" : "model"}-${String(index).padStart(5, "0")}-${"of-a-long-series-".repeat(1 + (index % 4))}x`.slice(
-          0,
-          63,
-        );
-      const spec = isJob
-        ? { text: `Chapter ${index}. ${"The ferry leaves in five minutes, and nobody is on the quay. ".repeat(4)}` }
-        : { image: `registry.example.com/a-team/with-a-long-name/models/echo-${index}:1.0.${index}` };
-      const object: KubeObject = manifest(isJob ? "turbo" : "endpoint", spec, name.replace(/-$/, "x"));
-      const { metadata } = await kube.create(resource, { namespace }, object);
-      const status = isJob
-        ? states[index % states.length]
-        : index % 2 === 0
-          ? { workers: { ready: 1, total: 2 }, state: "running" }
-          : undefined;
-      if (status === undefined || index > 400) continue;
-      await kube.mergePatch(resource, { namespace, name: metadata.name, subresource: "status" }, { status });
+    for (let one = left.shift(); one !== undefined; one = left.shift()) {
+      const { resource, object, status } = one;
+      const { name } = (await kube.create(resource, { namespace }, object)).metadata;
+      if (status !== undefined) await kube.mergePatch(resource, { namespace, name, subresource: "status" }, { status });
     }
   }
   await Promise.all(Array.from({ length: 40 }, create));
@@ -92,6 +110,8 @@ it("a full namespace fits, with the longest names", async () => {
   for (const screen of SCREENS) {
     const opened = await openScreen([`--namespace=${world.namespace}`], screen);
     await takeLists({ opened, state: "full", screen });
+    await opened.go("jobs?search=book");
+    await opened.page.getByText(`of ${FULL.batches}`).first().waitFor();
     expect(opened.problems).toEqual([]);
   }
 });

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { browserForTests, expectAccessible, type OpenPage } from "../support/browser.ts";
-import { createScene, type Scene } from "../support/page-scene.ts";
+import { addBatches, createScene, type Scene } from "../support/page-scene.ts";
 import { folderFor, SCREENS, takePicture } from "../support/pictures.ts";
 import { eventually } from "../support/world.ts";
 
@@ -11,6 +11,7 @@ const openPage = browserForTests();
 let scene: Scene;
 beforeAll(async () => {
   scene = await createScene("team");
+  await addBatches(scene);
 });
 
 const object = (kind: string, name: string) => `objects/${kind}/${scene.world.namespace}/${name}`;
@@ -27,9 +28,11 @@ const VIEWS = {
   video: () => object("VideoJob", "waves"),
   halted: () => object("SpeechJob", "lost"),
   failed: () => `${object("SpeechJob", "unlucky")}?tab=status`,
+  batch: () => object("MediaBatch", "chapters"),
   endpoint: () => object("GpuEndpoint", "echo"),
   drift: () => `${object("GpuEndpoint", "drifted")}?tab=diff`,
   create: () => "new/SpeechJob?text=The+ferry+leaves.&voiceSetting.voiceID=announcer&name=ferry",
+  createBatch: () => "new/MediaBatch?name=book&output.keyPrefix=book",
   edit: () => `edit/GpuEndpoint/${scene.world.namespace}/echo`,
 } as const;
 

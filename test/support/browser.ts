@@ -76,10 +76,16 @@ async function launch(): Promise<Browser> {
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
+/** A background on its way to another color has no contrast of its own. */
+const TRANSITIONS_END = `Promise.allSettled(
+  document.getAnimations().filter((one) => one instanceof CSSTransition).map(({ finished }) => finished)
+).then(() => undefined)`;
+
 /** Fails with what axe finds: each rule with the elements that break it. */
 export async function expectAccessible({ page }: OpenPage): Promise<void> {
   // Evaluated by the debugger: the page's own policy allows no such script.
   await page.evaluate(await readFile(AXE, "utf8"));
+  await page.evaluate(TRANSITIONS_END);
   const violations = await page.evaluate(async (): Promise<string[]> => {
     type Run = (options: object) => Promise<{ violations: Violation[] }>;
     const { axe } = globalThis as unknown as { axe: { run: Run } };

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { manifest } from "./manifests.ts";
-import { createWorld, type Operator, type World, waitForCondition } from "./world.ts";
+import { createWorld, eventually, type Operator, type World, waitForCondition } from "./world.ts";
 
 /** A namespace with an object in each state that the web page shows. */
 export type Scene = { world: World; operator: Operator; artifactRoot: string; uiArgs: string[] };
@@ -87,4 +87,22 @@ export async function createScene(prefix: string, operatorArgs: readonly string[
   await world.apply(manifest("hd", { text: "A long text." }, "long"));
   const uiArgs = [`--namespace=${world.namespace}`, `--artifact-root=${artifactRoot}`, "--allow-private-networks"];
   return { world, operator, artifactRoot, uiArgs };
+}
+
+/** Batches of the scene's namespace: book, which has ended with one failed item, and chapters, whose jobs run. */
+export async function addBatches({ world }: Pick<Scene, "world">): Promise<void> {
+  const items = {
+    inline: [{ name: "one", text: "Ahoy." }, { name: "two", text: "please fail" }, { text: "The end." }],
+  };
+  const template = { speech: { model: "speech-2.6-hd" } };
+  await world.control("POST", "/__config", { speechTaskMs: [50, 100] });
+  await world.apply(manifest("batch", { items, template }, "book"));
+  await waitForCondition(world, "MediaBatch", "book", "Failed");
+  await world.control("POST", "/__config", { speechTaskMs: [6_000_000, 6_000_000] });
+  const output = { keyPrefix: "chapters" };
+  await world.apply(manifest("batch", { items, template, output, parallelism: 2 }, "chapters"));
+  await eventually("two items of chapters are worked on", async () => {
+    const { status } = await world.get("MediaBatch", "chapters");
+    return status?.["active"] === 2;
+  });
 }

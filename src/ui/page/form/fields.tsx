@@ -22,14 +22,16 @@ export function Field({ form, schema, path, required = false, label = labelOf(pa
   if (type === "object" && properties !== undefined) {
     return <Group form={form} schema={schema} path={path} required={required} />;
   }
-  if (type === "array" && items?.type === "object") {
-    return items.properties === undefined ? null : (
-      <Items form={form} schema={schema} path={path} required={required} />
-    );
+  if (type === "array" && items?.properties !== undefined) {
+    return <Items form={form} schema={schema} path={path} required={required} />;
   }
   if (type === "object") return null; // free-form: in the YAML only
   const id = `field-${path.join("-")}`;
-  const own = form.problems.filter((problem) => problem.path === path.join("."));
+  const place = path.join(".");
+  // What is wrong with a list is wrong with one of its items.
+  const own = form.problems.filter(
+    (one) => one.path === place || (type === "array" && one.path.startsWith(`${place}.`)),
+  );
   return (
     <div class={own.length > 0 ? "field invalid" : "field"}>
       <label for={id}>
@@ -37,9 +39,10 @@ export function Field({ form, schema, path, required = false, label = labelOf(pa
         {required && <span class="quiet"> required</span>}
       </label>
       <Input form={form} schema={schema} path={path} id={id} invalid={own.length > 0} />
-      {own.map(({ message }) => (
-        <p key={message} class="problem" id={`${id}-problem`}>
-          {message}
+      {own.map((problem) => (
+        <p key={`${problem.path}${problem.message}`} class="problem" id={`${id}-problem`}>
+          {problem.path === place ? "" : `${problem.path.slice(place.length + 1)}: `}
+          {problem.message}
         </p>
       ))}
       {schema.description !== undefined && (
@@ -58,6 +61,15 @@ function labelOf(path: Path): string {
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
     .replace(/ ([A-Z])(?=[a-z])/g, (_, letter) => ` ${letter.toLowerCase()}`);
   return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** What is not JSON stays a text, of which the check of the manifest says that it must be an object. */
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return line;
+  }
 }
 
 type InputProps = { form: FormContext; schema: FieldSchema; path: Path; id: string; invalid: boolean };
@@ -114,14 +126,16 @@ function Input({ form, schema, path, id, invalid }: InputProps) {
     );
   }
   if (type === "array") {
+    const isFree = schema.items?.type === "object";
     const lines = (text: string) => text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
-    const list = (text: string) => set(text === "" ? undefined : lines(text));
-    const shown = Array.isArray(value) ? value.join("\n") : "";
+    const list = (text: string) => set(text === "" ? undefined : isFree ? lines(text).map(parsed) : lines(text));
+    const written = isFree && Array.isArray(value) ? value.map((item) => JSON.stringify(item)) : value;
+    const shown = Array.isArray(written) ? written.join("\n") : "";
     return (
       <textarea
         {...common}
         rows={3}
-        placeholder="One on each line"
+        placeholder={isFree ? "One on each line, in JSON" : "One on each line"}
         defaultValue={shown}
         onChange={({ currentTarget }) => list(currentTarget.value)}
       />

@@ -68,21 +68,26 @@ function Form({ initial, edited }: FormProps) {
   const { title, effect } = formOf(kind);
   const name = String(valueAt(initial, ["metadata", "name"]));
 
-  async function act(work: () => Promise<void>): Promise<void> {
+  async function act(work: (manifest: Draft) => Promise<void>): Promise<void> {
     setSubmitted(true);
-    if (problems.length > 0) return;
     setBusy(true);
-    await work().catch(checked.refuse);
+    try {
+      const manifest = await checked.check();
+      if (manifest !== undefined) await work(manifest);
+    } catch (error) {
+      checked.refuse(error);
+    }
     setBusy(false);
   }
   const done = (applied: AppliedView, what: string) => {
     announce(`${applied.kind} ${applied.name} is ${what}`);
     window.location.hash = `#/objects/${objectPath(applied)}`;
   };
-  const create = async () => done(await postJson<AppliedView>("api/objects", draft), "created");
-  const edit = { manifest: draft, uid: edited?.uid, version: edited?.version };
-  const compare = async () => setReview(await postJson<ReviewView>("api/reviews", edit));
-  const apply = async () => done(await postJson<AppliedView>("api/objects", edit, "PUT"), "changed");
+  const create = async (manifest: Draft) => done(await postJson<AppliedView>("api/objects", manifest), "created");
+  const editOf = (manifest: Draft) => ({ manifest, uid: edited?.uid, version: edited?.version });
+  const compare = async (manifest: Draft) => setReview(await postJson<ReviewView>("api/reviews", editOf(manifest)));
+  const apply = async (manifest: Draft) =>
+    done(await postJson<AppliedView>("api/objects", editOf(manifest), "PUT"), "changed");
 
   return (
     <>

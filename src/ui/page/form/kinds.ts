@@ -1,4 +1,5 @@
 import type { KindForm } from "./kind-form.ts";
+import { mediaBatchForm } from "./media-batch.ts";
 import { speechJobForm } from "./speech-job.ts";
 import { videoJobForm } from "./video-job.ts";
 
@@ -6,6 +7,7 @@ import { videoJobForm } from "./video-job.ts";
 const FORMS: readonly KindForm[] = [
   speechJobForm,
   videoJobForm,
+  mediaBatchForm,
   {
     kind: "GpuEndpoint",
     title: "Run an endpoint",

@@ -12,6 +12,8 @@ export type CheckedDraft = {
   /** The draft as YAML, or what the user typed in its place. */
   yaml: string;
   type(yaml: string): void;
+  /** Checks what is there now, also what was typed a moment ago. Undefined: it has problems. */
+  check(): Promise<Draft | undefined>;
   problems: readonly ManifestProblemView[];
   price: ManifestView["price"];
   /** Problems that the API server reported. They stay until the next change. */
@@ -27,12 +29,13 @@ export function useDraft(initial: Draft): CheckedDraft {
   const [checked, setChecked] = useState<ManifestView>({ yaml: "", problems: [] });
   const [failure, setFailure] = useState("");
 
+  const read = () => postJson<ManifestView>("api/manifests", typed === undefined ? { object: draft } : { text: typed });
+
   useEffect(() => {
     let outdated = false;
     const timer = window.setTimeout(async () => {
       try {
-        const sent = typed === undefined ? { object: draft } : { text: typed };
-        const view = await postJson<ManifestView>("api/manifests", sent);
+        const view = await read();
         if (outdated) return;
         setChecked(view);
         if (typed !== undefined && view.object !== undefined) setDraft({ ...view.object });
@@ -58,6 +61,11 @@ export function useDraft(initial: Draft): CheckedDraft {
     type(yaml) {
       setFailure("");
       setTyped(yaml);
+    },
+    async check() {
+      const view = await read();
+      setChecked(view);
+      return view.problems.length === 0 && view.object !== undefined ? { ...view.object } : undefined;
     },
     problems: checked.problems,
     price: checked.price,

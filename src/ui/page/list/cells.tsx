@@ -49,10 +49,12 @@ export function Progress({ row: { job, name } }: { row: ObjectRow }) {
 
 /** The state, and below it the progress or why it is so. */
 function StateCell({ row }: { row: ObjectRow }) {
-  const { state, reason, message, job, endpoint } = row;
+  const { state, reason, message, about, job, endpoint } = row;
   const drift = endpoint?.drift ?? 0;
   const runs = job?.progressPercent !== undefined && state === "Running";
-  const why = PLAIN.includes(state) ? "" : message || reason;
+  // What a batch has done is said once, below its name.
+  const rest = about !== "" && message.startsWith(about) ? message.slice(about.length).replace(/^\W+/, "") : message;
+  const why = PLAIN.includes(state) ? "" : rest || reason;
   return (
     <TwoLines
       first={

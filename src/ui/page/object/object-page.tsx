@@ -97,6 +97,11 @@ function Shown({ view, route }: { view: ObjectView; route: ViewRoute }) {
       {row.job?.progressPercent !== undefined && row.state === "Running" && (
         <progress max={100} value={row.job.progressPercent} aria-label="Progress" />
       )}
+      {row.kind === "MediaBatch" && (
+        <p>
+          <a href={`#/jobs?search=mooring.dev/batch=${row.name}`}>Jobs of this batch</a>
+        </p>
+      )}
       {next !== undefined && (
         <p class="next">
           <strong>Next:</strong> <Prose text={next} />
