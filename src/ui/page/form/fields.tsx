@@ -193,8 +193,8 @@ function Group({ form, schema, path, required: needed = false }: FieldProps) {
   const [only] = fields;
   if (fields.length === 1 && only !== undefined) {
     const [name, field] = only;
-    // A reference is its name.
-    const label = name === "name" ? { label: labelOf(path).replace(/ ref$/, "") } : {};
+    // A reference is its name, and items of a batch are those in the manifest.
+    const label = ["name", "inline"].includes(name) ? { label: labelOf(path).replace(/ ref$/, "") } : {};
     const isNeeded = needed && required.includes(name);
     return <Field form={form} schema={field} path={[...path, name]} required={isNeeded} {...label} />;
   }
