@@ -1,6 +1,7 @@
 import { type Counts, countsBetween } from "./counts.ts";
 import { metricBy } from "./metric.ts";
-import { countsOf, type MeasuredOperator, type ProcessUsage } from "./operator-process.ts";
+import { countsOf, type MeasuredOperator } from "./operator-process.ts";
+import type { ProcessUsage } from "./process-usage.ts";
 import { type MinimalRemote, operationsIn } from "./remotes.ts";
 
 /** What an operator costs. API requests are by verb, and remote calls by operation. The start of a watch is one request. */

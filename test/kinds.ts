@@ -40,7 +40,7 @@ export const KINDS = {
   perturbation: simulated("perturbation", "MOORING_PERTURB"),
   transitions: simulated("transitions", "MOORING_TRANSITIONS"),
   e2e: { when: "request", project: "e2e", built: false, config: "vitest.e2e.config.ts" },
-  batch: partOfFull("test/faults/batch.", "MOORING_BATCH"),
+  batch: partOfFull("test/faults/batch/", "MOORING_BATCH"),
   upgrade: partOfFull("test/faults/kubernetes-upgrade.", "MOORING_UPGRADE"),
   mutants: {
     when: "request",
@@ -54,7 +54,7 @@ export const KINDS = {
 export type KindName = keyof typeof KINDS;
 
 /** `--jobs 60` is MOORING_CAMPAIGN_JOBS for the campaign, and `--select` is the variable's `_ONLY`. */
-export const LONG_OPTIONS = ["jobs", "endpoints", "kills", "seed", "rows", "select"];
+export const LONG_OPTIONS = ["items", "jobs", "endpoints", "kills", "seed", "rows", "select"];
 
 /** Systematic searches for unknown defects in the simulation: `npm run test:sim -- FORM` runs them in full. */
 export const SIMULATED_FORMS = ["campaign", "pairs", "perturbation", "transitions"].map((form) => `test/sim/${form}`);

@@ -31,7 +31,6 @@ import { createGpuEndpointReconciler } from "../controllers/gpu-endpoint/control
 import type { EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
 import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import type { JobWiring } from "../controllers/jobs/deps.ts";
-import { requestIndex } from "../controllers/jobs/request-claims.ts";
 import { dropSpeechTexts, speechJobAdapter } from "../controllers/jobs/requests/speech.ts";
 import { dropVideoTexts, videoJobAdapter } from "../controllers/jobs/requests/video.ts";
 import { type Job, type JobAdapter, paidOperation } from "../controllers/jobs/types.ts";
@@ -44,6 +43,7 @@ import { endpointTraces, jobTraces, type TraceSource } from "../tracing/trace-so
 import type { Addresses } from "./addresses.ts";
 import type { Ownership } from "./ownership.ts";
 import type { ServerGate } from "./server-gate.ts";
+import { byRequest, tellBatch, tellWaiting } from "./tell.ts";
 
 /** What reconcilers are made of. assemble.ts creates each part once. */
 export type OperatorContext = {
@@ -111,12 +111,6 @@ const row = <T extends KubeObject>(one: KindRow<T>): KindRow<T> => one;
 
 const byTask: Indexer<Job> = ({ status }) => (status?.taskID === undefined ? [] : [status.taskID]);
 
-/** Jobs that wait for a request, or have sent it. */
-const byRequest: Indexer<Job> = (job) => {
-  const { phase, reuseKey } = job.status ?? {};
-  return reuseKey === undefined || phase === "Succeeded" || phase === "Failed" ? [] : [requestIndex(job, reuseKey)];
-};
-
 /** The ArtifactStores that an object writes to or reads from. */
 const byStore: Indexer<NamespacedObject<StoreUser>> = ({ metadata, spec }) => {
   const names = [spec.output, spec.textFrom?.object].flatMap((user) => user?.storeRef.name ?? []);
@@ -139,13 +133,6 @@ const byBatch: Indexer<Job> = ({ metadata }) => {
   const batch = batchOf(metadata);
   return batch === undefined ? [] : [batch.uid];
 };
-
-/** The batch of a job hears that it has ended or is halted: this process wrote that itself, so no watch tells. */
-function tellBatch(job: Job | undefined, enqueue: OperatorContext["enqueue"]): void {
-  const batch = job && batchOf(job.metadata);
-  if (batch === undefined || !["Succeeded", "Failed", "Halted"].includes(job?.status?.phase ?? "")) return;
-  enqueue(mediaBatchResource, `${job?.metadata.namespace}/${batch.name}`);
-}
 
 /** All that jobs of different kinds have in common. */
 const jobRow = <T extends Job>(
@@ -175,8 +162,11 @@ const jobRow = <T extends Job>(
     const { deps, jobs, enqueue } = context;
     const reconciler = createJobReconciler(deps, adapter(kind), jobs, (key) => enqueue(resource, key));
     const reconcile: Reconcile = async (request, reconcileContext) => {
+      const before = kind.store.get(request.key);
       const result = await reconciler.reconcile(request, reconcileContext);
-      tellBatch(kind.store.get(request.key), enqueue);
+      const after = kind.store.get(request.key);
+      tellBatch(after, enqueue);
+      tellWaiting(kind, { before, after }, enqueue);
       return result;
     };
     return { ...reconciler, reconcile };

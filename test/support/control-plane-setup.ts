@@ -20,13 +20,7 @@ const crds = fileURLToPath(new URL("../../crds", import.meta.url));
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { kubeconfig, kubectl, stop } = await startControlPlane();
   try {
-    const manifests = (await readdir(crds)).filter((name) => name.endsWith(".yaml")).sort();
-    if (manifests.length > 0) {
-      const files = manifests.flatMap((name) => ["-f", join(crds, name)]);
-      const run = (...args: string[]) => runProgram(kubectl, ["--kubeconfig", kubeconfig, ...args]);
-      await run("apply", "--server-side", "--force-conflicts", ...files);
-      await run("wait", "--for=condition=Established", "--timeout=180s", ...files);
-    }
+    await installCRDs(kubectl, kubeconfig);
   } catch (error) {
     await stop();
     throw error;
@@ -34,4 +28,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide("kubeconfig", kubeconfig);
   project.provide("kubectl", kubectl);
   return stop;
+}
+
+/** Applies crds/, and waits until the API server serves them. */
+export async function installCRDs(kubectl: string, kubeconfig: string): Promise<void> {
+  const manifests = (await readdir(crds)).filter((name) => name.endsWith(".yaml")).sort();
+  if (manifests.length === 0) return;
+  const files = manifests.flatMap((name) => ["-f", join(crds, name)]);
+  const run = (...args: string[]) => runProgram(kubectl, ["--kubeconfig", kubeconfig, ...args]);
+  await run("apply", "--server-side", "--force-conflicts", ...files);
+  await run("wait", "--for=condition=Established", "--timeout=180s", ...files);
 }

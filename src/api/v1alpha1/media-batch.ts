@@ -76,7 +76,9 @@ const templateSchema = ruled(
     speech: speechJobFields
       .omit(BATCH_FIELDS)
       .partial()
-      .describe("Fields of the SpeechJobs. What items set may be missing.")
+      .describe(
+        "Fields of the SpeechJobs. What items set may be missing. Default of outputFormat with speech-2.6-turbo: hex, because the results go to a store.",
+      )
       .optional(),
     video: videoJobFields
       .omit(BATCH_FIELDS)

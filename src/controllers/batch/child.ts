@@ -9,6 +9,10 @@ import type { ChildState } from "./plan.ts";
 
 /** Label of the jobs of a batch: its name. */
 export const BATCH_LABEL = "mooring.dev/batch";
+/** The results go to a store anyway: without a copy from a URL, the job writes to the API server three times less. */
+const BYTES_IN_RESPONSE = { outputFormat: "hex" };
+/** The only model with a choice. */
+const TURBO = "speech-2.6-turbo";
 /** Digits of an index in the name of a result. */
 const DIGITS = 6;
 
@@ -40,6 +44,7 @@ export function childOf(batch: MediaBatch, item: Item): KubeObject<Record<string
   const { template, output, backoffLimitPerIndex, reuse } = batch.spec;
   const { account } = batch.status ?? {};
   const accountRef = batch.spec.accountRef ?? (account && { kind: account.kind, name: account.name });
+  const merged = mergeItem({ ...(template.speech ?? template.video) }, item.patch);
   return {
     apiVersion: API_VERSION,
     kind: jobResourceOf(batch).kind,
@@ -50,7 +55,8 @@ export function childOf(batch: MediaBatch, item: Item): KubeObject<Record<string
       ownerReferences: [controllerReference(mediaBatchResource, batch.metadata)],
     },
     spec: {
-      ...mergeItem({ ...(template.speech ?? template.video) }, item.patch),
+      ...(merged["model"] === TURBO ? BYTES_IN_RESPONSE : {}),
+      ...merged,
       ...(accountRef === undefined ? {} : { accountRef }),
       backoffLimit: backoffLimitPerIndex,
       output: { storeRef: output.storeRef, prefix: output.keyPrefix, name: resultName(item) },

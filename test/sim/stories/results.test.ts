@@ -141,3 +141,23 @@ it("nothing is paid before there is a store to put it in", async () => {
   const done = await complete("SpeechJob", "later");
   expect(firstOf(done).artifact?.uri).toContain("/later/");
 });
+
+it("a job that waits for the results of the same request has them as soon as the other job has ended", async () => {
+  const spec = { text: "said twice", output, outputFormat: "hex", reuse: "SameRequest" };
+  await world.control("POST", "/__faults", { operation: "synthesizeSpeech", kind: "latency", latencyMs: 3_000 });
+  await world.apply(manifest("turbo", spec, "first"));
+  await world.eventually(
+    "the first is sent",
+    async () => (await world.get("SpeechJob", "first")).status?.phase === "Submitting",
+  );
+  await world.apply(manifest("turbo", spec, "second"));
+  await world.eventually(
+    "the second waits",
+    async () => condition(await world.get("SpeechJob", "second"), "Ready")?.reason === "Reusing",
+  );
+  await complete("SpeechJob", "first");
+  const since = world.scheduler.now();
+  await complete("SpeechJob", "second");
+  expect(world.scheduler.now() - since).toBeLessThan(2_000);
+  expect(await calls("synthesizeSpeech", "said twice")).toHaveLength(1);
+});

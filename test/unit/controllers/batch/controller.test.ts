@@ -62,6 +62,22 @@ describe("a batch", () => {
     expect(world.batch().status?.creatingIndexes).toBeUndefined();
   });
 
+  it.each([
+    [
+      "of turbo speech has the audio in the response: its job needs no copy",
+      { speech: { model: "speech-2.6-turbo" } },
+      "hex",
+    ],
+    ["of other speech has what its model can", { speech: { model: "speech-2.6-hd" } }, undefined],
+    ["has the format of the template", { speech: { model: "speech-2.6-turbo", outputFormat: "url" } }, "url"],
+  ] as const)("an item %s", async (_, template, expected) => {
+    const voiceSetting = { voiceID: "announcer" };
+    const world = batchWorld({ ...inline(1), template: { speech: { ...template.speech, voiceSetting } } });
+    await world.reconcile();
+    await world.reconcile();
+    expect(world.jobs().map(({ spec }) => Reflect.get(spec, "outputFormat"))).toEqual([expected]);
+  });
+
   it("goes on after restarts at any time, without a second job for an item", async () => {
     const world = batchWorld({ ...inline(15), parallelism: 4 });
     let ends = 0;

@@ -1,0 +1,36 @@
+import { mediaBatchResource } from "../api/v1alpha1/kinds.ts";
+import { batchOf } from "../controllers/batch/child.ts";
+import type { Kind } from "../controllers/controller-deps.ts";
+import { requestIndex } from "../controllers/jobs/request-claims.ts";
+import type { Job } from "../controllers/jobs/types.ts";
+import type { Resource } from "../kube/resource.ts";
+import { keyOf } from "../kube/types.ts";
+import type { Indexer } from "../runtime/store.ts";
+
+/** What this process writes to the status of a job comes with no watch event, so the ones that wait for the job are told here. */
+type Enqueue = (resource: Pick<Resource, "plural">, key: string) => void;
+
+/** Jobs that wait for a request, or have sent it. */
+export const byRequest: Indexer<Job> = (job) => {
+  const { phase, reuseKey } = job.status ?? {};
+  return reuseKey === undefined || phase === "Succeeded" || phase === "Failed" ? [] : [requestIndex(job, reuseKey)];
+};
+
+/** The batch of a job hears that it has ended or is halted. */
+export function tellBatch(job: Job | undefined, enqueue: Enqueue): void {
+  const batch = job && batchOf(job.metadata);
+  if (batch === undefined || !["Succeeded", "Failed", "Halted"].includes(job?.status?.phase ?? "")) return;
+  enqueue(mediaBatchResource, `${job?.metadata.namespace}/${batch.name}`);
+}
+
+/** Jobs that wait for the results of a request hear that the job that sent it has ended: the same request is of the same kind. */
+export function tellWaiting<T extends Job>(
+  { resource, store }: Kind<T>,
+  { before, after }: { before: T | undefined; after: T | undefined },
+  enqueue: Enqueue,
+): void {
+  const keys = after === undefined ? [] : byRequest(after);
+  for (const key of before === undefined ? [] : byRequest(before)) {
+    if (!keys.includes(key)) for (const job of store.byIndex("request", key)) enqueue(resource, keyOf(job));
+  }
+}

@@ -1,0 +1,56 @@
+import { metricBy } from "../../../bench/metric.ts";
+import { heapAfterCollectionMiB, usageOf } from "../../../bench/process-usage.ts";
+import { freePorts } from "../../../tools/cluster/ports.ts";
+import { runProgram } from "../../../tools/cluster/run-program.ts";
+import type { Scene } from "./scene.ts";
+
+export type ApiServer = { kubectl: string; kubeconfig: string };
+
+/** Requests that write objects of a kind, by its plural, as the API server has counted them since its start. */
+async function writesAt({ kubectl, kubeconfig }: ApiServer): Promise<Readonly<Record<string, number>>> {
+  const text = await runProgram(kubectl, ["--kubeconfig", kubeconfig, "get", "--raw", "/metrics"]);
+  const written = text.split("\n").filter((line) => /[{,]verb="(?:POST|PUT|PATCH|APPLY|DELETE)"/.test(line));
+  return metricBy(written.join("\n"), "apiserver_request_total", "resource");
+}
+
+/** What a batch costs. `writes` and `events`: requests to the API server per item. `heapMiB`: used, after a collection when half is done. */
+export type Cost = { items: number; writes: number; events: number; status: number; heapMiB: number; peakMiB: number };
+
+/** Runs a batch with an operator of its own. `spec`: of the batch. */
+export async function costOf(
+  scene: Scene,
+  api: ApiServer,
+  { name, items, spec }: { name: string; items: number; spec: Record<string, unknown> },
+): Promise<Cost & { seconds: number }> {
+  const [port = 0] = await freePorts(1);
+  const before = await writesAt(api);
+  const operator = await scene.start({ within: ["env", `NODE_OPTIONS=--inspect-port=127.0.0.1:${port}`] });
+  const since = performance.now();
+  await scene.apply(name, items, spec);
+  let status = 0;
+  let heapMiB: number | undefined;
+  await scene.ended(name, async (batch) => {
+    status = Math.max(status, JSON.stringify(batch.status).length);
+    const { succeeded = 0, failed = 0 } = batch.status ?? {};
+    if (Number(succeeded) + Number(failed) >= items / 2) {
+      heapMiB ??= await heapAfterCollectionMiB(operator.pid, port);
+    }
+  });
+  const seconds = (performance.now() - since) / 1_000;
+  const { peakMiB } = await usageOf(operator.pid);
+  await operator.stop();
+  const after = await writesAt(api);
+  const each = (...kinds: string[]) => {
+    return kinds.reduce((sum, kind) => sum + (after[kind] ?? 0) - (before[kind] ?? 0), 0) / items;
+  };
+  if (heapMiB === undefined) throw new Error(`the batch ${name} ended before its memory was measured`);
+  return {
+    items,
+    writes: each("mediabatches", "speechjobs"),
+    events: each("events"),
+    status,
+    heapMiB,
+    peakMiB,
+    seconds,
+  };
+}
