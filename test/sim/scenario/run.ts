@@ -220,8 +220,8 @@ async function stayQuiet(world: World): Promise<void> {
   const accounts = ["clusteraccounts.mooring.dev", "accounts.mooring.dev"].flatMap((id) => [
     ...storage.collection(id).objects.values(),
   ]).length;
-  const waiting = [...storage.collection("gpuendpoints.mooring.dev").objects.values()].filter(
-    (object) => textAt(condition(object, "Ready"), "status") !== "True",
+  const waiting = [...storage.collection("gpuendpoints.mooring.dev").objects.values()].filter((object) =>
+    ["Ready", "Synced"].some((type) => textAt(condition(object, type), "status") !== "True"),
   ).length;
   for (const [operation, count] of world.calls) {
     const more = count - (callsBefore.get(operation) ?? 0);
@@ -263,7 +263,10 @@ const AT_REST: Record<string, number> = {
   listBills: 3,
   getEndpointLimits: 1,
 };
-/** For an endpoint that is not Ready, each minute: a look for its app name, or a read that shows that it is missing, and another one. */
+/**
+ * For an endpoint that is not Ready, each minute: a look for its app name, or a read that shows that it is missing, and another one. One
+ * whose update waits, for the budget for example, is read before each try.
+ */
 const WAITING: Record<string, number> = {
   listEndpoints: 2,
   listEndpointsEarlier: 4,
