@@ -212,7 +212,6 @@ function createDeps(
     clock,
     allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
     inFlight: (key) => dependants.inFlight(key),
-    answered: (key) => dependants.answered(key, clock.now()),
     onBalance: checkAccount,
     ended: (key) => {
       const object = accountObject(key);

@@ -8,7 +8,7 @@ import { createPlaces, type Places, type Stage } from "./places.ts";
 import { createPools, type PoolHold } from "./pools.ts";
 import { createReservations, type EndedTask } from "./reservations.ts";
 import { aheadText, createTeller, createWaitingLine } from "./waiting-line.ts";
-import type { AnsweredRequest, Work } from "./work.ts";
+import type { Work } from "./work.ts";
 
 /** Why a job waits. `ahead`: how many jobs of its own namespace go before it (fair-queue.ts). */
 export type Wait = Hold & { ahead: number };
@@ -25,8 +25,6 @@ type AccountLineOptions = {
   stopped: () => boolean;
   /** Tasks that ended before this line. */
   ended: readonly EndedTask[];
-  /** Requests that were answered before this line, at most a minute ago. */
-  answered: readonly AnsweredRequest[];
   /** The hold for an empty balance began or ended. */
   onBalance: () => void;
 };
@@ -54,7 +52,6 @@ export function createAccountLine(options: AccountLineOptions) {
   const queue = createWaitingLine(clock, pools, () => allowance().division);
   const reservations = createReservations(clock);
   for (const task of options.ended) reservations.settle(task);
-  for (const { namespace, agoMs } of options.answered) pools.answered(namespace, agoMs);
   const tell = createTeller(clock, stopped);
   const balance = createBalanceHold(clock, () => {
     recheck();

@@ -5,7 +5,7 @@ import type { Allowance, BookReading } from "./allowance.ts";
 import type { Pool } from "./division.ts";
 import type { PoolUse } from "./pools.ts";
 import type { EndedTask, Unbilled } from "./reservations.ts";
-import type { AnsweredRequest, Work } from "./work.ts";
+import type { Work } from "./work.ts";
 
 /**
  * Decides which of an account's jobs may send their paid request now. There is one queue per account.
@@ -98,8 +98,6 @@ export type SpendingAdmissionOptions = {
   allowance: (account: string) => Allowance;
   /** Jobs of the account that the statuses show in flight. Called once per account. */
   inFlight: (account: string) => (Work & { isUnderWay?: boolean })[];
-  /** Requests whose outcome the statuses show since less than a minute. Called once per account. */
-  answered?: (account: string) => AnsweredRequest[];
   /** The tasks of the account that ended before this process and whose charge may not show. Called once per account. */
   ended?: (account: string) => EndedTask[];
   /** `balance` changed. */
@@ -122,7 +120,6 @@ export function createSpendingAdmission({
       allowance: () => allowance(account),
       stopped: () => stopped,
       ended: statuses.ended?.(account) ?? [],
-      answered: statuses.answered?.(account) ?? [],
       onBalance: () => statuses.onBalance?.(account),
     });
     lines.set(account, line);

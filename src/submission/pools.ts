@@ -12,23 +12,26 @@ export type PoolUse = { tasks: number; requests: number; day: Money; month: Mone
 
 /**
  * Counts what the jobs of each namespace use against the limits of their share. A request counts for `requestsPerMinute` from its admission
- * until a minute after its answer, so that the service gets no more of them in any minute. A request reserves its cost until the usage that is recorded
- * has it.
+ * until a minute after its answer, so that the service gets no more of them in any minute. No object tells of the requests of deleted jobs, so a
+ * share with this limit waits until a minute after the count began. A request reserves its cost until the usage that is recorded has it.
  */
 export type Pools = {
   /** Why one more request has to wait. undefined: the share lets it go, or there are no shares. */
   hold(work: Work): PoolHold | undefined;
   /** Why an endpoint that gets workers has to wait for the money of its share. */
   exhausted(namespace: string): PoolHold | undefined;
-  /** A request of the namespace was answered so long ago. */
-  answered(namespace: string, agoMs?: number): void;
+  /** A request of the namespace was answered. */
+  answered(namespace: string): void;
   use(pool: Pool): PoolUse;
 };
 
 const MINUTE_MS = 60_000;
+
 export function createPools(clock: Clock, places: Places, division: () => Division | undefined): Pools {
   /** When requests of the last minute were answered, by namespace, oldest first. Monotonic ms. */
   const answeredAt = new Map<string, number[]>();
+  /** When every request of before is a minute old, monotonic ms. */
+  const completeAt = clock.monotonic() + MINUTE_MS;
 
   function recent(namespace: string): number[] {
     const since = clock.monotonic() - MINUTE_MS;
@@ -47,6 +50,10 @@ export function createPools(clock: Clock, places: Places, division: () => Divisi
   function requestsHold(pool: Pool): PoolHold | undefined {
     const { requestsPerMinute: limit } = pool;
     if (limit === undefined) return undefined;
+    if (clock.monotonic() < completeAt) {
+      const message = `Share ${pool.share} allows ${limit} requests a minute (limits.requestsPerMinute), and the requests of the minute before this operator served the account may count: wait a minute`;
+      return { reason: "ShareLimited", message, untilMs: completeAt };
+    }
     const sent = sentBy(pool);
     const open = openIn(pool).length;
     if (sent.length + open < limit) return undefined;
@@ -91,10 +98,9 @@ export function createPools(clock: Clock, places: Places, division: () => Divisi
       const pool = shares?.poolOf(namespace);
       return shares === undefined || pool === undefined ? undefined : moneyHold(pool, shares, 1n);
     },
-    answered(namespace, agoMs = 0) {
+    answered(namespace) {
       const times = recent(namespace);
-      times.push(clock.monotonic() - agoMs);
-      if (agoMs > 0) times.sort((a, b) => a - b);
+      times.push(clock.monotonic());
       answeredAt.set(namespace, times);
     },
     use(pool) {

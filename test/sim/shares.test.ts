@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import { clusterAccountResource, videoJobResource } from "../../src/api/v1alpha1/kinds.ts";
+import { isNotFound } from "../../src/kube/errors.ts";
 import { namespaceResource } from "../../src/kube/resource.ts";
 import { manifest } from "../support/manifests.ts";
 import { type AnyObject, condition } from "../support/world.ts";
@@ -18,11 +19,8 @@ type Start = { team: string; job: string; at: number; endsAt: number };
 type Team = { name: string; share?: object };
 
 /** A ClusterAccount with a share for each team, whose namespace has the team's name. */
-async function sharedWorld(teams: readonly Team[], account: object) {
-  const stage = await createStage({
-    account: null,
-    simulator: { queueMs: [1_000, 5_000], videoTaskMs: [50_000, 70_000] },
-  });
+async function sharedWorld(teams: readonly Team[], account: object, videoTaskMs = [50_000, 70_000] as const) {
+  const stage = await createStage({ account: null, simulator: { queueMs: [1_000, 5_000], videoTaskMs } });
   onTestFinished(stage.end);
   const { kube, service, scheduler } = stage;
   for (const { name } of teams) {
@@ -76,6 +74,15 @@ async function submit({ kube }: Stage, team: string, names: readonly string[]): 
       { namespace: team },
       { ...job, spec, metadata: { name, namespace: team } },
     );
+  }
+}
+
+/** Deletes the jobs whose requests were accepted. */
+async function removeStarted({ kube }: Stage, starts: readonly Start[]): Promise<void> {
+  for (const { team: namespace, job: name } of starts) {
+    await kube.delete(videoJobResource, { namespace, name }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
   }
 }
 
@@ -158,4 +165,26 @@ it("limits hold across crashes, takeovers and restarts, and a team that asks sel
     // A takeover after a crash takes up to half a minute.
     expect((begun?.at ?? Number.POSITIVE_INFINITY) - at, job).toBeLessThan(2 * MINUTE_MS);
   }
+});
+
+it("the requests of deleted jobs count across crashes and restarts, of which no object tells", {
+  timeout: 300_000,
+}, async () => {
+  const { stage, starts, start } = await sharedWorld(
+    [{ name: "bursty", share: { limits: { requestsPerMinute: 4 } } }],
+    {},
+    [3_000, 6_000],
+  );
+  await submit(stage, "bursty", named(80));
+  let process = start();
+  for (let round = 0; round < 6; round++) {
+    await stage.pass(100_000 + 7_000 * round);
+    if (round % 2 === 0) process.kill();
+    else await Promise.all([process.stop(), stage.pass(20_000)]);
+    await removeStarted(stage, starts);
+    process = start();
+  }
+  await stage.pass(3 * MINUTE_MS);
+  expect(starts.length).toBeGreaterThan(20);
+  expect(mostInMinute(starts)).toBe(4);
 });

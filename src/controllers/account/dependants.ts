@@ -3,10 +3,10 @@ import type { Resource } from "../../kube/resource.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Indexer, Store } from "../../runtime/store.ts";
 import type { EndedTask } from "../../submission/reservations.ts";
-import type { AnsweredRequest, Work } from "../../submission/work.ts";
+import type { Work } from "../../submission/work.ts";
 import { usageShown } from "../billing/object-cost.ts";
 import type { Usage } from "../billing/usage.ts";
-import { answeredLately, type EndedSince, endedTaskOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";
+import { type EndedSince, endedTaskOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";
 import { type Job, workOf } from "../jobs/types.ts";
 import { type AccountUser, accountsOf, accountToUse, boundKey } from "./binding.ts";
 import type { AccountKey, AccountRegistry } from "./registry.ts";
@@ -33,8 +33,6 @@ export type Dependants = {
    * does not count.
    */
   inFlight(key: AccountKey): (Work & { isUnderWay?: boolean })[];
-  /** Requests of jobs that were answered in the last minute. `now`: ms since the epoch. */
-  answered(key: AccountKey, now: number): AnsweredRequest[];
   /** What the jobs that show a request used, on the day of their last request. `dayOf`: the day of a time, ms since the epoch. */
   usage(key: AccountKey, dayOf: (time: number) => string): Usage[];
   /** Tasks and requests of jobs that have ended and whose charge may not show yet. */
@@ -95,7 +93,6 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
           .filter((job) => belongs(job, key))
           .map((job) => ({ ...workOf(job), isUnderWay: job.status?.submission?.state === "Intended" })),
       ),
-    answered: (key, now) => jobsOf(key).flatMap(([, job]) => answeredLately(job, now)),
     usage: (key, dayOf) => jobsOf(key).flatMap(([kind, job]) => usageShown(kind, job, { account: key, dayOf })),
     ended: (key, since) =>
       kinds.jobs.flatMap(({ store }) =>

@@ -7,7 +7,6 @@ import { isSameService } from "../../base/service-address.ts";
 import type { ServiceError } from "../../provider/errors.ts";
 import { type ResultKind, resultsOf, type TaskOutput, type TaskResult } from "../../provider/tasks/task-result.ts";
 import { type EndedTask, UNSEEN_MS } from "../../submission/reservations.ts";
-import type { AnsweredRequest } from "../../submission/work.ts";
 import { accountOfResources } from "../account/binding.ts";
 import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
@@ -104,18 +103,6 @@ export function endedTaskOf(job: Job, { now, settleMs, asOf }: EndedSince): Ende
   const time = phase === "Storing" ? now : Date.parse(completionTime ?? submission.time);
   if (Number.isNaN(time) || time < asOf || now - time > settleMs + UNSEEN_MS[end]) return undefined;
   return { operation: paidOperation(job), end, agoMs: Math.max(0, now - time), lenient: true };
-}
-
-const MINUTE_MS = 60_000;
-
-/** The requests of a job whose outcome the status shows since less than a minute. */
-export function answeredLately({ metadata, status }: Job, now: number): AnsweredRequest[] {
-  const timeline = status?.timeline ?? [];
-  return timeline.flatMap(({ phase }, index) => {
-    const next = timeline[index + 1];
-    const agoMs = next === undefined ? MINUTE_MS : Math.max(0, now - Date.parse(next.time));
-    return phase === "Submitting" && agoMs < MINUTE_MS ? [{ namespace: metadata.namespace, agoMs }] : [];
-  });
 }
 
 /** Whether the job has failed by its deadline: its task may still run. */

@@ -4,7 +4,7 @@ import type { Operation } from "../../../src/provider/operations.ts";
 import { createSpendingAdmission } from "../../../src/submission/admission.ts";
 import type { Allowance } from "../../../src/submission/allowance.ts";
 import type { Division, Pool, PoolCost } from "../../../src/submission/division.ts";
-import type { AnsweredRequest, Work } from "../../../src/submission/work.ts";
+import type { Work } from "../../../src/submission/work.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const KEY = "ClusterAccount/shared";
@@ -21,7 +21,7 @@ const poolOf = (share: string, change: Partial<Pool> = {}): Pool => ({
   ...change,
 });
 
-type Before = { inFlight?: (Work & { isUnderWay?: boolean })[]; answered?: AnsweredRequest[] };
+type Before = { inFlight?: (Work & { isUnderWay?: boolean })[] };
 
 function setUp(pools: Pool[], maxTasks?: number, before: Before = {}) {
   const clock = createFakeClock();
@@ -38,7 +38,6 @@ function setUp(pools: Pool[], maxTasks?: number, before: Before = {}) {
     clock,
     allowance: () => allowance,
     inFlight: () => before.inFlight ?? [],
-    answered: () => before.answered ?? [],
   });
   return {
     clock,
@@ -81,8 +80,11 @@ describe("limits.concurrentTasks", () => {
 
 describe("limits.requestsPerMinute", () => {
   it("no minute has more requests, and the next job is woken when a request is a minute old", async () => {
-    const { clock, ask, finish, woken } = setUp([poolOf("film", { requestsPerMinute: 2 })]);
+    const { clock, admission, ask, finish, woken } = setUp([poolOf("film", { requestsPerMinute: 2 })]);
     const sentAt: number[] = [];
+    ask("before", "film"); // the count begins
+    admission.withdraw("before");
+    await clock.advance(60_000);
     for (let i = 0; i < 8; i++) ask(String(i), "film");
     for (const uid of ["0", "1"]) finish(uid);
     sentAt.push(0, 0);
@@ -101,13 +103,15 @@ describe("limits.requestsPerMinute", () => {
     }
   });
 
-  it("counts the requests of the minute before a restart", async () => {
-    const answered = [{ namespace: "film", agoMs: 40_000 }];
-    const { clock, ask, woken } = setUp([poolOf("film", { requestsPerMinute: 1 })], undefined, { answered });
-    expect(ask("1", "film")).toMatch(/allows 1 requests a minute \(limits.requestsPerMinute\), and 1 were answered/);
-    await clock.advance(19_000);
+  it("waits a minute after a start, as requests of deleted jobs may count, while shares without this limit go on", async () => {
+    const { clock, ask, woken } = setUp([poolOf("film", { requestsPerMinute: 1 }), poolOf("voice")]);
+    expect(ask("1", "film")).toBe(
+      "ShareLimited: Share film allows 1 requests a minute (limits.requestsPerMinute), and the requests of the minute before this operator served the account may count: wait a minute: 0 jobs of the namespace go first",
+    );
+    expect(ask("2", "voice")).toBe("Admitted");
+    await clock.advance(59_999);
     expect(woken).toEqual([]);
-    await clock.advance(1_001);
+    await clock.advance(1);
     expect(woken).toEqual(["1"]);
   });
 });

@@ -41,7 +41,6 @@ function startMemory(change: Parameters<typeof sharedOf>[2] = {}) {
       hasVolumes: () => false,
       users: () => ({ total: 0, names: [] }),
       hasUsers: () => false,
-      answered: () => [],
       usage: () => [],
     },
     orphansAmong: () => [],
