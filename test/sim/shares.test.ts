@@ -19,7 +19,7 @@ type Start = { team: string; job: string; at: number; endsAt: number };
 type Team = { name: string; share?: object };
 
 /** A ClusterAccount with a share for each team, whose namespace has the team's name. */
-async function sharedWorld(teams: readonly Team[], account: object, videoTaskMs = [50_000, 70_000] as const) {
+async function sharedWorld(teams: readonly Team[], account: object, videoTaskMs: [number, number] = [50_000, 70_000]) {
   const stage = await createStage({ account: null, simulator: { queueMs: [1_000, 5_000], videoTaskMs } });
   onTestFinished(stage.end);
   const { kube, service, scheduler } = stage;
