@@ -12,6 +12,8 @@ import { AGAIN, IS_LONG, KILLED, LIMIT_MS, MANY } from "./size.ts";
 /** Mean time for which the operator works before it is killed. The next one serves the account when the Lease of the killed one ends. */
 const KILL_MS = 10_000;
 const CALL_MS = 300;
+/** Between two lists of all jobs, so that they do not slow down what is tested. */
+const LIST_MS = 500;
 const TEST_MS = LIMIT_MS + 60_000;
 
 async function addFaults({ world }: Scene, share: number): Promise<void> {
@@ -72,6 +74,7 @@ it(
       let [commands, resolved, most] = [0, 0, 0];
       const batch = await scene.ended("book", async (now) => {
         most = Math.max(most, (await world.list("SpeechJob")).length);
+        await sleep(LIST_MS);
         if (condition(now, "Stalled")?.reason !== "JobsHalted") return;
         const { stdout, stderr } = await mooring("resolve", "mediabatch/book", "--give-up");
         const [, count = 0] = /^(\d+) halted/.exec(stdout) ?? [];
