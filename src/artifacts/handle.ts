@@ -99,6 +99,7 @@ export function createHandle(backend: Backend, options: CopyHandleOptions): Arti
       }
     },
     read: (key, wanted, signal) => backend.read(checkKey(key), wanted, signal),
+    link: async (key, signal) => backend.link?.(checkKey(key), signal),
     create: (key, text, signal) => backend.create(checkKey(key), text, signal),
     async holds(key, { bytes, sha256 }, signal) {
       const found = await backend.digest(checkKey(key), signal);

@@ -73,6 +73,11 @@ export type ArtifactStoreHandle = {
    * @returns undefined when the range begins after the end of the object
    */
   read(key: string, wanted: WantedPart, signal: AbortSignal): Promise<StoredBytes | undefined>;
+  /**
+   * An object by which somebody without credentials can read it. @throws ArtifactError NotFound
+   * @returns undefined when objects of this kind of store have no URLs
+   */
+  link(key: string, signal: AbortSignal): Promise<StoredLink | undefined>;
   /** Stores a small text unless the key has something. @returns whether it was stored */
   create(key: string, text: string, signal: AbortSignal): Promise<boolean>;
   /** Whether the object under a key has this content. */
@@ -125,6 +130,8 @@ export type Backend = {
   /** The artifact under this key, if it surely is a complete copy of this source. */
   existing(key: string, identity: string, bytes: number, signal: AbortSignal): Promise<StoredArtifact | undefined>;
   read(key: string, wanted: WantedPart, signal: AbortSignal): Promise<StoredBytes | undefined>;
+  /** Undefined: objects of this kind of store have no URLs. */
+  link?(key: string, signal: AbortSignal): Promise<StoredLink>;
   create(key: string, text: string, signal: AbortSignal): Promise<boolean>;
   /** Undefined: there is no such object, or it may not be read. */
   digest(key: string, signal: AbortSignal): Promise<Digest | undefined>;
@@ -134,6 +141,16 @@ export type Backend = {
   /** Bytes of everything in the store; counts no further than `limit`. */
   usage(limit: number, signal: AbortSignal): Promise<number>;
   dispose(): Promise<void>;
+};
+
+/** An object of a store for readers without credentials. */
+export type StoredLink = {
+  /** As `StoredArtifact.uri`. */
+  uri: string;
+  /** Of the content: its checksum, or the ETag. */
+  version: string;
+  /** A secret: whoever has it can read the object for a day. Signed at each call, without a request. */
+  url(): Promise<string>;
 };
 
 export type Digest = { bytes: number; sha256: string };

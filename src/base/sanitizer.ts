@@ -6,7 +6,7 @@ import { formsOf, type SecretForms, secretRanges, type TextRange } from "./secre
  * # Guarantees
  * - Well-formed Unicode in one line, without control characters (C0, C1), invisible and bidirectional formatting characters.
  * - At most `limit` characters (code points); the last one is an ellipsis when something was left out.
- * - No secret, in the forms of `secretRanges`. A secret that a cut leaves incomplete is hidden too.
+ * - No secret, in the forms of `secretRanges`, and no signature of a signed URL. A secret that a cut leaves incomplete is hidden too.
  */
 export type Sanitizer = {
   (text: string, limit: number): string;
@@ -29,6 +29,8 @@ const LONGEST_START = 6 * 16;
 const SHORTEST_IN_IDENTIFIER = 8;
 
 const BEARER = /Bearer\s+[^\s"',;<>]{12,}/gi;
+/** The secret parts of a signed URL of an object store, also within the query of another URL. */
+const SIGNED = /(X-Amz-(?:Signature|Security-Token|Credential)(?:=|%3D))[^\s"',;<>&]+/gi;
 const API_KEY = "[API key]";
 const HIDDEN = "(hidden)";
 
@@ -43,7 +45,7 @@ export function createSanitizer({ apiKeys = () => [], hidden = [] }: Secrets = {
     const isLong = text.length > INPUT_LIMIT;
     const line = oneLine(isLong ? text.slice(0, INPUT_LIMIT) : text);
     const shown = replaced(
-      replaced(line, hiddenForms, HIDDEN).replace(BEARER, `Bearer ${API_KEY}`),
+      replaced(line, hiddenForms, HIDDEN).replace(BEARER, `Bearer ${API_KEY}`).replace(SIGNED, `$1${HIDDEN}`),
       keyForms(),
       API_KEY,
     );

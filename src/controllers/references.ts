@@ -1,8 +1,11 @@
 import { specProblem } from "../api/manifest/spec-problem.ts";
 import { COMMANDS } from "../api/v1alpha1/commands.ts";
 import type { EndpointEnv } from "../api/v1alpha1/gpu-endpoint.ts";
+import { speechJobResource, videoJobResource } from "../api/v1alpha1/kinds.ts";
 import type { Reason } from "../api/v1alpha1/reasons.ts";
+import type { JobRef, SourceJob } from "../api/v1alpha1/video-job.ts";
 import { ArtifactError } from "../artifacts/errors.ts";
+import type { ArtifactStoreHandle, StoredLink } from "../artifacts/types.ts";
 import { ownValue } from "../base/own-value.ts";
 import { findObject, type KubeClient } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
@@ -10,6 +13,7 @@ import { configMapResource, type Resource, secretResource } from "../kube/resour
 import type { KubeObject } from "../kube/types.ts";
 import type { Reference } from "../runtime/reference-poller.ts";
 import type { StoreRegistry } from "./artifact-store/registry.ts";
+import type { JobSources } from "./jobs/sources.ts";
 
 type Data = KubeObject & { data?: Record<string, string> };
 
@@ -33,7 +37,7 @@ export function waitsForReference(reason: string | undefined): boolean {
 
 /**
  * A person must act before the object can go on: its spec is invalid, or a reference of it does not lead to a value. `message` says what
- * to do.
+ * to do. With the reason WaitingForSource, the object goes on without help.
  */
 export class StalledError extends Error {
   override readonly name = "StalledError";
@@ -69,19 +73,32 @@ const OBJECT_BYTES = 4 * 1024 * 1024;
 export type ValueReader = {
   /** A text in UTF-8. @throws StalledError when the store cannot be used, or has no such object */
   storeObject(namespace: string, object: StoreObject): Promise<string>;
+  /** @throws StalledError as `storeObject`, and when the store is a volume */
+  storeLink(namespace: string, object: StoreObject): Promise<StoredLink>;
+  /** A job whose result another job takes. */
+  job(namespace: string, ref: JobRef): Promise<SourceJob | undefined>;
+  /** Of a time of a status. Without a clock, as in a command line, none is. */
+  isPast(time: string): boolean;
   /** @throws StalledError when the Secret or its key is missing or may not be read */
   secretKey(namespace: string, ref: { name: string; key: string }): Promise<string>;
   configMapKey(namespace: string, ref: { name: string; key: string }): Promise<string>;
 };
 
+/** Reads nothing: `error` says why. */
+export function readerWithout(error: Error): ValueReader {
+  const unread = () => Promise.reject(error);
+  const texts = { secretKey: unread, configMapKey: unread, storeObject: unread };
+  return { ...texts, storeLink: unread, job: unread, isPast: () => false };
+}
+
 /**
  * Reads values by `get` only; each object once for the life of the reader (one reconcile).
- * @param stores default: objects of stores cannot be read, as by a command line
+ * Without `stores`, as in a command line, objects of stores cannot be read. Without `jobs`, they are read by `get`.
  */
 export function createValueReader(
   kube: KubeClient,
   signal: AbortSignal,
-  stores?: Pick<StoreRegistry, "resolve">,
+  { stores, jobs }: { stores?: Pick<StoreRegistry, "resolve">; jobs?: JobSources } = {},
 ): ValueReader {
   const read = new Map<string, Promise<Data | undefined>>();
   const wanted = new Map<string, Set<string>>();
@@ -130,37 +147,65 @@ export function createValueReader(
       return Buffer.from(await value(secretResource, namespace, name, key), "base64").toString("utf8");
     },
     configMapKey: (namespace, { name, key }) => value(configMapResource, namespace, name, key),
-    storeObject: (namespace, object) => storeObject(stores, namespace, object, signal),
+    async storeObject(namespace, object) {
+      const store = usableStore(stores, namespace, object);
+      return present(store.name, () => textOf(store, object.key, signal));
+    },
+    async storeLink(namespace, object) {
+      const store = usableStore(stores, namespace, object);
+      return present(store.name, () => linkOf(store, object.key, signal));
+    },
+    async job(namespace, ref) {
+      if (jobs !== undefined) return jobs.find(namespace, ref);
+      const resource = ref.kind === speechJobResource.kind ? speechJobResource : videoJobResource;
+      return findObject<SourceJob>(kube, resource, { namespace, name: ref.name }, { signal });
+    },
+    isPast: (time) => jobs !== undefined && Date.parse(time) <= jobs.now(),
   };
 }
 
-async function storeObject(
+/** The store of an object, and the name of the object in messages. @throws StalledError */
+function usableStore(
   stores: Pick<StoreRegistry, "resolve"> | undefined,
   namespace: string,
   { storeRef, key }: StoreObject,
-  signal: AbortSignal,
-): Promise<string> {
+): { store: ArtifactStoreHandle; name: string } {
   const name = `${key} of ArtifactStore ${namespace}/${storeRef.name}`;
   if (stores === undefined) throw new StalledError("ReadForbidden", `only the operator reads ${name}`);
   const resolved = stores.resolve(namespace, storeRef);
   if (resolved.kind === "Checking") throw new StalledError("StoreNotReady", `${name}: the store is not checked yet`);
   if (resolved.kind === "Held") throw new StalledError(resolved.reason, resolved.message);
+  return { store: resolved.store, name };
+}
+
+async function present<T>(name: string, read: () => Promise<T>): Promise<T> {
   try {
-    const opened = await resolved.store.read(key, { start: 0, end: undefined }, signal);
-    if (opened === undefined) return "";
-    try {
-      const tooLong = new StalledError("InvalidSpec", `${name} has more than ${OBJECT_BYTES} bytes: divide the text`);
-      if (opened.totalBytes > OBJECT_BYTES) throw tooLong;
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of opened.chunks) chunks.push(chunk);
-      return Buffer.concat(chunks).toString();
-    } finally {
-      await opened.close();
-    }
+    return await read();
   } catch (error) {
     if (!(error instanceof ArtifactError) || error.kind !== "NotFound") throw error;
     throw new StalledError("ObjectNotFound", `${name} does not exist: upload it`);
   }
+}
+
+async function textOf({ store, name }: ReturnType<typeof usableStore>, key: string, signal: AbortSignal) {
+  const opened = await store.read(key, { start: 0, end: undefined }, signal);
+  if (opened === undefined) return "";
+  try {
+    const tooLong = new StalledError("InvalidSpec", `${name} has more than ${OBJECT_BYTES} bytes: divide the text`);
+    if (opened.totalBytes > OBJECT_BYTES) throw tooLong;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of opened.chunks) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  } finally {
+    await opened.close();
+  }
+}
+
+async function linkOf({ store, name }: ReturnType<typeof usableStore>, key: string, signal: AbortSignal) {
+  const link = await store.link(key, signal);
+  if (link !== undefined) return link;
+  const why = "has no URL for the service, because its store is a volume";
+  throw new StalledError("InvalidSpec", `${name} ${why}: use an ArtifactStore with s3`);
 }
 
 const VALUE_LENGTH = 4095;

@@ -5,7 +5,7 @@ import { operationMeter } from "../controllers/billing/meters.ts";
 import { hourlyCost } from "../controllers/billing/object-cost.ts";
 import { costAt, type Prices, readPrices } from "../controllers/billing/prices.ts";
 import { speechRequest } from "../controllers/jobs/requests/speech.ts";
-import { videoRequest } from "../controllers/jobs/requests/video.ts";
+import { videoWork } from "../controllers/jobs/requests/video.ts";
 import type { Job } from "../controllers/jobs/types.ts";
 import { StalledError, type ValueReader } from "../controllers/references.ts";
 
@@ -27,7 +27,7 @@ export async function costOfJob(
   try {
     const limits = { maxSpeechCharacters: account.spec.speech.maxCharacters };
     const { consumption, operation } =
-      "model" in job.spec ? await speechRequest({ ...job, spec: job.spec }, limits, reader) : await videoRequest(job);
+      "model" in job.spec ? await speechRequest({ ...job, spec: job.spec }, limits, reader) : videoWork(job);
     const price = pricesOf(account).get(operationMeter(operation));
     if (price === undefined) return undefined;
     return { estimatedCost: formatYuan(costAt(price, BigInt(consumption.quantity))), per: "Job" };

@@ -137,6 +137,14 @@ export function createContext(
       claims: createRequestClaims((key) =>
         jobInformersOf(informers).flatMap(({ store }) => store.byIndex("request", key)),
       ),
+      sources: {
+        find: (namespace, { kind, name }) =>
+          jobInformersOf(informers)
+            .find(({ resource }) => resource.kind === kind)
+            ?.store.get(`${namespace}/${name}`),
+        takers: (index) => jobInformersOf(informers).flatMap(({ store }) => store.byIndex("source", index)),
+        now: () => clock.now(),
+      },
       mayStart: (job) => mayStart(informers, job),
       metrics: jobMetrics,
     },

@@ -43,7 +43,7 @@ import { endpointTraces, jobTraces, type TraceSource } from "../tracing/trace-so
 import type { Addresses } from "./addresses.ts";
 import type { Ownership } from "./ownership.ts";
 import type { ServerGate } from "./server-gate.ts";
-import { byRequest, tellBatch, tellWaiting } from "./tell.ts";
+import { byRequest, bySource, tellBatch, tellTakers, tellWaiting } from "./tell.ts";
 
 /** What reconcilers are made of. assemble.ts creates each part once. */
 export type OperatorContext = {
@@ -113,13 +113,17 @@ const byTask: Indexer<Job> = ({ status }) => (status?.taskID === undefined ? [] 
 
 /** The ArtifactStores that an object writes to or reads from. */
 const byStore: Indexer<NamespacedObject<StoreUser>> = ({ metadata, spec }) => {
-  const names = [spec.output, spec.textFrom?.object].flatMap((user) => user?.storeRef.name ?? []);
+  const inputs = [spec.textFrom, spec.imageToVideo?.imageFrom, spec.videoToVideo?.input.audioFrom];
+  const names = [spec.output, ...inputs.map((from) => from?.object)].flatMap((user) => user?.storeRef.name ?? []);
   return [...new Set(names)].map((name) => storeKey(metadata.namespace, name));
 };
 
+type StoreInput = { object?: { storeRef: { name: string } } | undefined } | undefined;
 type StoreUser = {
   output?: { storeRef: { name: string } } | undefined;
-  textFrom?: { object?: { storeRef: { name: string } } | undefined } | undefined;
+  textFrom?: StoreInput;
+  imageToVideo?: { imageFrom?: StoreInput } | undefined;
+  videoToVideo?: { input: { audioFrom?: StoreInput } } | undefined;
 };
 
 /** The stores that a batch reads its items from and writes its results to. */
@@ -147,7 +151,14 @@ const jobRow = <T extends Job>(
   },
   verbs: ["get", "create", "patch", "delete"],
   changedBy: "edit",
-  indexers: () => ({ account: byAccount, task: byTask, artifacts: byStore, request: byRequest, batch: byBatch }),
+  indexers: () => ({
+    account: byAccount,
+    task: byTask,
+    artifacts: byStore,
+    request: byRequest,
+    source: bySource,
+    batch: byBatch,
+  }),
   account: "Needs",
   writesToStore: true,
   submits: true,
@@ -167,6 +178,9 @@ const jobRow = <T extends Job>(
       const after = kind.store.get(request.key);
       tellBatch(after, enqueue);
       tellWaiting(kind, { before, after }, enqueue);
+      if (after !== undefined && after.status?.phase !== before?.status?.phase) {
+        tellTakers(resource.kind, after, jobs.sources, enqueue);
+      }
       return result;
     };
     return { ...reconciler, reconcile };

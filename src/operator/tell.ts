@@ -1,7 +1,8 @@
-import { mediaBatchResource } from "../api/v1alpha1/kinds.ts";
+import { mediaBatchResource, videoJobResource } from "../api/v1alpha1/kinds.ts";
 import { batchOf } from "../controllers/batch/child.ts";
 import type { Kind } from "../controllers/controller-deps.ts";
 import { requestIndex } from "../controllers/jobs/request-claims.ts";
+import { type JobSources, sourceIndex, sourceOf } from "../controllers/jobs/sources.ts";
 import type { Job } from "../controllers/jobs/types.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
@@ -14,6 +15,12 @@ type Enqueue = (resource: Pick<Resource, "plural">, key: string) => void;
 export const byRequest: Indexer<Job> = (job) => {
   const { phase, reuseKey } = job.status ?? {};
   return reuseKey === undefined || phase === "Succeeded" || phase === "Failed" ? [] : [requestIndex(job, reuseKey)];
+};
+
+/** The job whose result an unfinished job takes. */
+export const bySource: Indexer<Job> = (job) => {
+  const source = sourceOf(job);
+  return source === undefined ? [] : [sourceIndex(job.metadata.namespace, source)];
 };
 
 /** The batch of a job hears that it has ended or is halted. */
@@ -33,4 +40,14 @@ export function tellWaiting<T extends Job>(
   for (const key of before === undefined ? [] : byRequest(before)) {
     if (!keys.includes(key)) for (const job of store.byIndex("request", key)) enqueue(resource, keyOf(job));
   }
+}
+
+/** Jobs that take the result of a job hear that it is in another phase. */
+export function tellTakers(
+  kind: string,
+  { metadata: { name, namespace } }: Job,
+  sources: Pick<JobSources, "takers">,
+  enqueue: Enqueue,
+): void {
+  for (const taker of sources.takers(sourceIndex(namespace, { kind, name }))) enqueue(videoJobResource, keyOf(taker));
 }

@@ -7,10 +7,11 @@ import type { Servers } from "../controllers/account/servers.ts";
 import type { StoreKey, StoreRegistry } from "../controllers/artifact-store/registry.ts";
 import { batchOf } from "../controllers/batch/child.ts";
 import { claimIndexers, freesTargets } from "../controllers/gpu-endpoint/claims.ts";
+import { sourceIndex } from "../controllers/jobs/sources.ts";
 import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
 import type { Members } from "../runtime/members.ts";
-import { type AnyKind, type Informers, kindsOf } from "./informers.ts";
+import { type AnyKind, type Informers, jobInformersOf, kindsOf } from "./informers.ts";
 import type { Ownership } from "./ownership.ts";
 
 export type WatchOptions = {
@@ -36,6 +37,7 @@ export function watchEachOther(options: WatchOptions): void {
   watchDependants(options, kinds);
   watchClaims(options);
   watchRequests(options, kinds);
+  watchSources(options, kinds);
   watchBatchJobs(options, kinds);
 }
 
@@ -120,6 +122,19 @@ function watchRequests({ enqueue }: WatchOptions, kinds: readonly AnyKind[]): vo
         if (change.type === "Modified" && keysIn("request", change.object).includes(key)) continue;
         enqueueByIndex(jobs, "request", key, enqueue);
       }
+    });
+  }
+}
+
+/** Jobs that take the result of another one hear when that one appears, is in another phase or is gone. */
+function watchSources({ informers, enqueue }: WatchOptions, kinds: readonly AnyKind[]): void {
+  const jobs = kinds.filter(({ row }) => row.isJob === true);
+  for (const { resource, onChange } of jobInformersOf(informers)) {
+    onChange((change) => {
+      const { metadata, status } = change.object;
+      if (change.type === "Modified" && status?.phase === change.previous.status?.phase) return;
+      const { kind } = resource;
+      enqueueByIndex(jobs, "source", sourceIndex(metadata.namespace, { kind, name: metadata.name }), enqueue);
     });
   }
 }

@@ -19,6 +19,7 @@ const WAITS: readonly string[] = [
   "SecretNotFound",
   "SecretKeyMissing",
   "ConfigMapNotFound",
+  "SourceNotFound",
   "StoreNotReady",
   "BudgetExceeded",
   "BudgetUnknown",

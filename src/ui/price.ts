@@ -2,15 +2,14 @@ import type { GpuEndpoint } from "../api/v1alpha1/gpu-endpoint.ts";
 import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
 import { accountToUse } from "../controllers/account/binding.ts";
 import type { Job } from "../controllers/jobs/types.ts";
-import { StalledError, type ValueReader } from "../controllers/references.ts";
+import { readerWithout, StalledError } from "../controllers/references.ts";
 import { costOfEndpoint, costOfJob, type ReadableAccount } from "../describe/cost.ts";
 import type { ClusterSession } from "./cluster-session.ts";
 import { JOB_KINDS } from "./row.ts";
 import type { ManifestView } from "./view-types.ts";
 
 /** The page reads no Secrets, ConfigMaps and objects of stores for a price: that of a text in one is not known. */
-const unread = () => Promise.reject(new StalledError("ReadForbidden", "not read for a price"));
-const NOTHING_READ: ValueReader = { secretKey: unread, configMapKey: unread, storeObject: unread };
+const NOTHING_READ = readerWithout(new StalledError("ReadForbidden", "not read for a price"));
 
 /** The manifest with its price in yuan, where the service's bills have shown one and the manifest has no problems. */
 export async function withPrice(session: ClusterSession, view: ManifestView): Promise<ManifestView> {

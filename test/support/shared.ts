@@ -9,6 +9,7 @@ import { createCopies } from "../../src/controllers/jobs/copies.ts";
 import type { JobWiring } from "../../src/controllers/jobs/deps.ts";
 import { createRequestClaims } from "../../src/controllers/jobs/request-claims.ts";
 import { createRunningRequests } from "../../src/controllers/jobs/running.ts";
+import { readerWithout, type ValueReader } from "../../src/controllers/references.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { Resource } from "../../src/kube/resource.ts";
 import { createObjectReader } from "../../src/runtime/object-reader.ts";
@@ -74,6 +75,9 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
   };
 }
 
+/** For jobs that refer to nothing. */
+export const NOTHING_READ: ValueReader = readerWithout(new Error("nothing is read"));
+
 /** What a reconciler of jobs keeps besides its objects. */
 export function jobWiring(
   { clock, admission, random }: Pick<ControllerDeps, "clock" | "admission" | "random">,
@@ -85,6 +89,7 @@ export function jobWiring(
     callbacks: callbacksBy(),
     stores: createStoreRegistry(() => false),
     claims: createRequestClaims(() => []),
+    sources: { find: () => undefined, takers: () => [], now: () => clock.now() },
     ...change,
   };
 }

@@ -6,7 +6,7 @@ const { signal } = new AbortController();
 const contentOf = (text: string) => ({ bytes: text.length, sha256: createHash("sha256").update(text).digest("hex") });
 
 /** What a store does with small objects, such as the records of requests. */
-export function describeStoredObjects(openStore: () => Promise<ArtifactStoreHandle>): void {
+export function describeStoredObjects(openStore: () => Promise<ArtifactStoreHandle>, hasURLs: boolean): void {
   let count = 0;
   const scene = async () => ({ store: await openStore(), key: `.mooring/requests/${++count}` });
 
@@ -60,6 +60,22 @@ export function describeStoredObjects(openStore: () => Promise<ArtifactStoreHand
       expect(await store.holds(key, contentOf("two"), signal)).toBe(false);
       await write(store, key, "two");
       expect(await store.holds(key, contentOf("two"), signal)).toBe(true);
+    });
+
+    it("have a URL for readers without credentials, unless the store is a volume", async () => {
+      const { store, key } = await scene();
+      const spaced = `${key} (1)+ü`;
+      await store.create(spaced, "one", signal);
+      const link = await store.link(spaced, signal);
+      if (!hasURLs) return expect(link).toBeUndefined();
+      const [url, again] = [await link?.url(), await (await store.link(spaced, signal))?.url()];
+      expect(await (await fetch(url ?? "")).text()).toBe("one");
+      expect((await fetch((url ?? "").split("?")[0] ?? "")).status).toBe(403);
+      expect(new URL(again ?? "").searchParams.get("X-Amz-Expires")).toBe("86400");
+      expect((await store.link(spaced, signal))?.version).toBe(link?.version);
+      await write(store, spaced, "another");
+      expect((await store.link(spaced, signal))?.version).not.toBe(link?.version);
+      await expect(store.link("nowhere", signal)).rejects.toMatchObject({ kind: "NotFound" });
     });
 
     it("that do not exist are not read", async () => {

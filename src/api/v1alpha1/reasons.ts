@@ -11,6 +11,8 @@ export const REASONS = {
     Running: "The remote task runs.",
     Storing: "Results are being copied to the store.",
     Reusing: "Another job has sent the same request. The job waits for its results, and sends nothing meanwhile.",
+    WaitingForSource:
+      "The job whose result `audioFrom` takes has not ended. The message names it and its phase. Continues without help.",
     RateLimited:
       "A request waits for the account's rate limit, or because the service asked to wait. Continues without help.",
     ConcurrencyLimited:
@@ -74,6 +76,9 @@ export const REASONS = {
       "The operator may not read a Secret or ConfigMap that the spec refers to. The message says how to grant the permission.",
     ObjectNotFound: "An object of an ArtifactStore that the spec refers to does not exist.",
     ConfigMapNotFound: "A ConfigMap that the spec refers to does not exist.",
+    SourceNotFound: "The job whose result `audioFrom` takes does not exist.",
+    SourceFailed: "The job whose result `audioFrom` takes has failed, or its result cannot be read any more.",
+    SourceCycle: "`audioFrom` leads back to the job itself, or into a circle of jobs. The message has the path.",
     StoreNotReady: "The ArtifactStore that `output` refers to does not exist or does not work.",
   },
   Jobs: {

@@ -1,9 +1,40 @@
 import * as z from "zod";
 import type { NamespacedObject } from "../../kube/types.ts";
-import { flag, httpUrl, int, listOf, text } from "../schema/fields.ts";
+import { flag, httpUrl, int, listOf, objectName, text } from "../schema/fields.ts";
 import { ruled } from "../schema/rule.ts";
 import { commonJobSpec, commonJobStatus, jobTransitions, REUSE_RULE } from "./job.ts";
-import { PENDING_STATUS } from "./meta.ts";
+import { PENDING_STATUS, storeObjectRef } from "./meta.ts";
+import type { SpeechJob } from "./speech-job.ts";
+
+/** The kinds whose results another job can take. */
+const sourceKinds = ["SpeechJob", "VideoJob"] as const;
+
+/** Input of a job: an object of a bucket. `field`: as the messages call it. */
+function objectInput(field: string, description: string) {
+  const object = storeObjectRef(`${field}.object.key`).describe(
+    "An object of an ArtifactStore in a bucket. The service gets a URL that is signed when the request is sent and valid for 24 hours.",
+  );
+  return z.object({ object }).describe(description);
+}
+
+/** Input of a job: an object of a bucket, or the result of another job. `field`: as the messages call it. */
+function resultInput(field: string, description: string) {
+  const jobRef = z
+    .object({
+      kind: z.enum(sourceKinds).describe("SpeechJob or VideoJob."),
+      name: objectName("Name of the job."),
+    })
+    .describe(
+      "Another job in the namespace of this object, whose result is taken. This job waits until that one has succeeded.",
+    );
+  return ruled(z.object({ object: objectInput(field, "").shape.object.optional(), jobRef: jobRef.optional() }), [
+    {
+      cel: "has(self.object) != has(self.jobRef)",
+      message: `${field} needs exactly one of object and jobRef: set one, remove the other`,
+      holds: ({ object, jobRef }) => (object === undefined) !== (jobRef === undefined),
+    },
+  ]).describe(description);
+}
 
 const pairs = ["480x832", "832x480", "720x1280", "1280x720"] as const;
 
@@ -24,7 +55,11 @@ const lorasSchema = ruled(listOf(loraSchema, 8, "LoRA weights, at most 3."), [
 /** Without the rules between them. */
 export const imageToVideoFields = z.object({
   prompt: text(2000, "What the video shows, 1 to 2000 characters."),
-  imageURL: httpUrl("URL of the input image.", "imageURL"),
+  imageURL: httpUrl(
+    "URL of the input image; exactly one of imageURL and imageFrom is required.",
+    "imageURL",
+  ).optional(),
+  imageFrom: objectInput("imageFrom", "The input image, in place of imageURL.").optional(),
   negativePrompt: text(2000, "What the video must not show, at most 2000 characters.", 0).optional(),
   width: int(1, "Pixels; only with height, as one of 480x832, 832x480, 720x1280, 1280x720. Default 832.").optional(),
   height: int(1, "Pixels; only with width. Default 480.").optional(),
@@ -39,6 +74,11 @@ export const imageToVideoFields = z.object({
 });
 
 const imageToVideoSchema = ruled(imageToVideoFields, [
+  {
+    cel: "has(self.imageURL) != has(self.imageFrom)",
+    message: "exactly one of imageURL and imageFrom is required: set one, remove the other",
+    holds: ({ imageURL, imageFrom }) => (imageURL === undefined) !== (imageFrom === undefined),
+  },
   {
     cel: "has(self.width) == has(self.height)",
     message: "width and height go together: set both, as one of 480x832, 832x480, 720x1280, 1280x720, or neither",
@@ -65,20 +105,33 @@ export const videoSizes = [
   "1248*1632",
 ] as const;
 
+const inputSchema = ruled(
+  z.object({
+    prompt: text(10_000, "What the video shows.").optional(),
+    audioURL: httpUrl("URL of the audio; audioFrom can replace it.", "audioURL").optional(),
+    audioFrom: resultInput(
+      "audioFrom",
+      "The audio, in place of audioURL: an object of a bucket, or the result of another job.",
+    ).optional(),
+    referenceURLs: listOf(
+      httpUrl("URL of a reference video.", "referenceURLs"),
+      16,
+      "URLs of the reference videos.",
+    ).optional(),
+    negativePrompt: text(10_000, "What the video must not show.", 0).optional(),
+  }),
+  [
+    {
+      cel: "!has(self.audioURL) || !has(self.audioFrom)",
+      message: "at most one of audioURL and audioFrom can be set: remove one",
+      holds: ({ audioURL, audioFrom }) => audioURL === undefined || audioFrom === undefined,
+    },
+  ],
+).describe("What the video is made from.");
+
 const videoToVideoSchema = z
   .object({
-    input: z
-      .object({
-        prompt: text(10_000, "What the video shows.").optional(),
-        audioURL: httpUrl("URL of the audio.", "audioURL").optional(),
-        referenceURLs: listOf(
-          httpUrl("URL of a reference video.", "referenceURLs"),
-          16,
-          "URLs of the reference videos.",
-        ).optional(),
-        negativePrompt: text(10_000, "What the video must not show.", 0).optional(),
-      })
-      .describe("What the video is made from."),
+    input: inputSchema,
     parameters: z
       .object({
         seed: z.int().describe("Seed.").optional(),
@@ -125,3 +178,9 @@ export const videoJobStatusSchema = z
 export type VideoJobStatus = z.output<typeof videoJobStatusSchema>;
 
 export type VideoJob = NamespacedObject<VideoJobSpec, VideoJobStatus>;
+
+/** The jobs whose results `audioFrom` can take. */
+export type SourceJob = SpeechJob | VideoJob;
+export type AudioFrom = NonNullable<NonNullable<VideoJobSpec["videoToVideo"]>["input"]["audioFrom"]>;
+/** A job in the namespace of the job that takes its result. */
+export type JobRef = NonNullable<AudioFrom["jobRef"]>;

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { checkKey, joinKey } from "../key.ts";
 import type { Backend } from "../types.ts";
 import { createBucket, type S3Options } from "./bucket.ts";
+import { linkOf } from "./link.ts";
 import { abortUpload, putNew, readUpload, SOURCE_METADATA, uploadsOf } from "./multipart.ts";
 import { readObject } from "./read-object.ts";
 import { createUploadSink, PART_BYTES } from "./upload-sink.ts";
@@ -61,6 +62,7 @@ export function createS3Backend(options: S3Options): Backend {
       });
     },
     read: (short, wanted, signal) => readObject(bucket, full(short), wanted, signal),
+    link: (short, signal) => linkOf(bucket, full(short), signal),
     create(short, text, signal) {
       const key = full(short);
       return bucket.call(key, signal, () => putNew(bucket, key, text, signal));

@@ -154,7 +154,7 @@ function createPlanner(kube: KubeClient, after: KubeClient, accounts: Map<string
     const job = object as NamespacedObject as Job;
     const planned = plannedJob(job, live !== undefined);
     if (planned.action !== "Submit") return planned;
-    const blockers = await jobBlockers(deps, resource, job);
+    const blockers = await jobBlockers(deps, job);
     if (blockers.length > 0) return blocked(blockers);
     const cost = await costOfJob(job, await readable(job), createValueReader(after, signal));
     const amount = cost && parseYuan(cost.estimatedCost);

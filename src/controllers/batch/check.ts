@@ -3,9 +3,9 @@ import type { MediaBatch } from "../../api/v1alpha1/media-batch.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { speechRequest } from "../jobs/requests/speech.ts";
-import { videoRequest } from "../jobs/requests/video.ts";
+import { videoWork } from "../jobs/requests/video.ts";
 import { InvalidJobError, type Job, type PaidRequest } from "../jobs/types.ts";
-import { StalledError, type ValueReader } from "../references.ts";
+import { readerWithout, StalledError } from "../references.ts";
 import { messageOf } from "../verdict.ts";
 import { childOf, reservedField } from "./child.ts";
 import type { CheckedItems, Item } from "./items.ts";
@@ -17,11 +17,7 @@ export type Quantities = Map<Operation, number>;
 const SHOWN = 2;
 
 /** The text is somewhere else: it is read when its job is prepared, and judged then. */
-const LATER: ValueReader = {
-  secretKey: () => Promise.reject(new StalledError("Pending", "not read yet")),
-  storeObject: () => Promise.reject(new StalledError("Pending", "not read yet")),
-  configMapKey: () => Promise.reject(new StalledError("Pending", "not read yet")),
-};
+const LATER = readerWithout(new StalledError("Pending", "not read yet"));
 
 /**
  * Why the job of an item would be refused, by its kind or by what the account takes. Adds what the item asks for to `quantities`.
@@ -44,7 +40,7 @@ export async function itemProblem(
     return [...shown, ...(problems.length > SHOWN ? [`and ${problems.length - SHOWN} more`] : [])].join("; ");
   }
   try {
-    const { operation, consumption } = await requestOf(child as unknown as Job, account);
+    const { operation, consumption } = await workOf(child as unknown as Job, account);
     quantities.set(operation, (quantities.get(operation) ?? 0) + consumption.quantity);
     return undefined;
   } catch (error) {
@@ -55,10 +51,13 @@ export async function itemProblem(
 }
 
 /** @throws InvalidJobError; StalledError when its text is somewhere else */
-function requestOf(job: Job, account: Pick<AccountHandle, "maxSpeechCharacters">): Promise<PaidRequest> {
+async function workOf(
+  job: Job,
+  account: Pick<AccountHandle, "maxSpeechCharacters">,
+): Promise<Pick<PaidRequest, "operation" | "consumption">> {
   return "model" in job.spec
     ? speechRequest({ ...job, spec: job.spec }, account, LATER)
-    : videoRequest({ ...job, spec: job.spec });
+    : videoWork({ ...job, spec: job.spec });
 }
 
 /** The first problems in one message. */

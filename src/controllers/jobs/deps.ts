@@ -3,6 +3,7 @@ import type { ControllerDeps } from "../controller-deps.ts";
 import type { WholeObjects } from "../whole-object.ts";
 import type { RequestClaims } from "./request-claims.ts";
 import type { RunningRequests } from "./running.ts";
+import type { JobSources } from "./sources.ts";
 import type { Callbacks, Copies, Job, JobAdapter, JobMetrics, TaskFollower } from "./types.ts";
 
 /** What runs for the jobs of both kinds beside their reconciles. */
@@ -12,6 +13,7 @@ export type JobWiring = {
   callbacks: Callbacks;
   stores: StoreRegistry;
   claims: RequestClaims;
+  sources: JobSources;
   /** Whether a job that has sent nothing may begin; it is reconciled when it may. Default: it may. */
   mayStart?: (job: Job) => boolean;
   /** Default: none are kept. */

@@ -6,7 +6,7 @@ import { rfc3339 } from "../../base/clock.ts";
 import { createSanitizer } from "../../base/sanitizer.ts";
 import { type TaskResult, type Useless, uselessness } from "../../provider/tasks/task-result.ts";
 import type { PollFailure, TaskObservation } from "../../provider/types.ts";
-import { createValueReader, StalledError } from "../references.ts";
+import { StalledError } from "../references.ts";
 import {
   deadlineOf,
   type JobContext,
@@ -17,6 +17,7 @@ import {
   observeDelivery,
   pastDeadline,
 } from "./observations.ts";
+import { readerOf } from "./prepare.ts";
 import { accountOfTask, heldAccount, judged, mismatchOf, resultsFrom } from "./tasks.ts";
 import type { Block, Job, JobStatus } from "./types.ts";
 /** Observes the task that the job follows. Undefined: not known yet. */
@@ -32,7 +33,7 @@ export async function observeTracking<T extends Job>(
   const { account } = resolved;
   const mismatch = mismatchOf(job, account);
   if (mismatch !== undefined) return { observation: observeTask(context, taskID, undefined, mismatch) };
-  const secrets = () => deps.adapter.secrets(job, createValueReader(deps.shared.kube, signal, deps.stores));
+  const secrets = () => deps.adapter.secrets(job, readerOf(deps, signal));
   const failing = account.tasks.failing(taskID);
   const latest = await withoutSecrets(account.tasks.latest(taskID), secrets);
   const observation = withGuard(observeTask(context, taskID, latest, undefined), account.resultLookup);

@@ -12,7 +12,7 @@ import { forbiddenCost } from "../account/share-rules.ts";
 import type { ResolvedStore } from "../artifact-store/registry.ts";
 import { operationMeter } from "../billing/meters.ts";
 import { visibleCosts } from "../billing/object-cost.ts";
-import { createValueReader, StalledError } from "../references.ts";
+import { createValueReader, StalledError, type ValueReader } from "../references.ts";
 import { artifactVerdict, type Cause } from "../verdict.ts";
 import type { JobDeps } from "./deps.ts";
 import type { Observation, ObserveContext } from "./observations.ts";
@@ -37,6 +37,11 @@ export function checkJob<T extends Job>({ deps, job }: ObserveContext<T>, store:
   }
 }
 
+/** Reads what jobs refer to. */
+export function readerOf<T extends Job>({ shared, stores, sources }: JobDeps<T>, signal: AbortSignal): ValueReader {
+  return createValueReader(shared.kube, signal, { stores, jobs: sources });
+}
+
 /** The paid request of a job that `checkJob` accepts. Reads what the job refers to. */
 export async function prepare<T extends Job>(
   { deps, job, signal }: ObserveContext<T>,
@@ -44,7 +49,7 @@ export async function prepare<T extends Job>(
 ): Promise<{ kind: "Prepared"; request: PaidRequest } | Invalid | Observation<"MissingReference">> {
   const whole = isShortened(job) ? await deps.wholes.read(job, signal) : undefined;
   try {
-    const reader = createValueReader(deps.shared.kube, signal, deps.stores);
+    const reader = readerOf(deps, signal);
     return {
       kind: "Prepared",
       request: await deps.adapter.prepare(wholeJob(deps, job, whole?.object), account, reader),
@@ -65,7 +70,7 @@ function missing(error: unknown): Cause | undefined {
   const verdict = artifactVerdict(error);
   return verdict.kind === "Done"
     ? undefined
-    : { reason: verdict.reason, message: `the text cannot be read: ${verdict.message}` };
+    : { reason: verdict.reason, message: `the input cannot be read: ${verdict.message}` };
 }
 
 /** The spec that the request is made from. @throws InvalidJobError */

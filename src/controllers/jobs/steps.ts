@@ -59,12 +59,13 @@ export function showBlock({ kind: _, againMs, reuseKey, ...block }: Observation<
   };
 }
 
-/** Re-check interval for an object of a store: nothing announces that it is there. */
+/** Re-check interval for an object of a store, and in case the end of another job is not seen: nothing announces that it is there. */
 const OBJECT_MS = 30_000;
 
 export function showMissingReference({ reason, message, references }: Observation<"MissingReference">): Step {
   const again = references.length === 0 ? { againMs: OBJECT_MS } : {};
-  return { outcome: { phase: "Pending", reason, message, stalled: true }, waitsFor: references, ...again };
+  const stalled = reason !== "WaitingForSource";
+  return { outcome: { phase: "Pending", reason, message, stalled }, waitsFor: references, ...again };
 }
 
 export function showAdmission({ reason, message, stalled, brief, consumption }: Observation<"NotAdmitted">): Step {

@@ -31,7 +31,7 @@ beforeEach(async () => {
   return () => rm(root, { recursive: true, force: true });
 });
 
-describeStoredObjects(() => volumeStore(root));
+describeStoredObjects(() => volumeStore(root), false);
 
 describe("copy", () => {
   it.each([1, 100_000, 8 * MIB, 20 * MIB + 7])("%d bytes, whole and with their checksum", async (bytes) => {

@@ -7,6 +7,8 @@ import { hasParent, valueAt } from "./paths.ts";
 export type Base = { kind: string; name: string; spec: Record<string, unknown>; ready?: string };
 
 const REFERENCE = { name: "values", key: "value" };
+const OBJECT = { object: { storeRef: { name: "volume" }, key: "a.bin" } };
+const SOURCE = { jobRef: { kind: "SpeechJob", name: "no-such-job" } };
 const ENDPOINT = {
   accountRef: { kind: "Account", name: "default" },
   name: "echo",
@@ -274,6 +276,16 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
       },
       ready: "False",
     },
+    ...[
+      { name: "batch-image-object", video: { imageToVideo: { prompt: "Waves", imageFrom: OBJECT } } },
+      { name: "batch-audio-object", video: { videoToVideo: { input: { prompt: "Waves", audioFrom: OBJECT } } } },
+      { name: "batch-audio-job", video: { videoToVideo: { input: { prompt: "Waves", audioFrom: SOURCE } } } },
+    ].map(({ name, video }) => ({
+      kind: "MediaBatch",
+      name,
+      spec: { ...BATCH, items: { inline: [{}] }, template: { video } },
+      ready: "False",
+    })),
     {
       kind: "MediaBatch",
       name: "batch-object-text",
@@ -293,6 +305,21 @@ export function basesOf({ namespace, simulator }: { namespace: string; simulator
         template: { speech: { textFrom: { configMapKeyRef: REFERENCE } } },
       },
       ready: "False",
+    },
+    {
+      kind: "VideoJob",
+      name: "video-image-object",
+      spec: { ...JOB, imageToVideo: { prompt: "Waves", imageFrom: OBJECT } },
+    },
+    {
+      kind: "VideoJob",
+      name: "video-audio-object",
+      spec: { ...JOB, videoToVideo: { input: { prompt: "Waves", audioFrom: OBJECT } } },
+    },
+    {
+      kind: "VideoJob",
+      name: "video-audio-job",
+      spec: { ...JOB, videoToVideo: { input: { prompt: "Waves", audioFrom: SOURCE } } },
     },
     {
       kind: "VideoJob",

@@ -127,7 +127,7 @@ export const DOMAIN: readonly DomainRow[] = [
   { kinds: ["MediaBatch"], path: /tone$/, odd: [[{ word: "quay", sound: "key" }]] },
   { kinds: ["MediaBatch"], path: /tone\[\]$/, odd: [{ word: "quay", sound: "key" }] },
   { kinds: ["MediaBatch"], path: /timbreWeights$/, odd: [[{ voiceID: "a", weight: 1 }]] },
-  { kinds: ["SpeechJob"], path: /object\.key$/, valid: ["texts/b.txt", "c.txt"], invalid: ["/texts", "a/../b"] },
+  { kinds: JOBS, path: /object\.key$/, valid: ["texts/b.txt", "c.txt"], invalid: ["/texts", "a/../b"] },
   { kinds: ["SpeechJob"], path: /^text$/, odd: ["One.<#0.5#>Two."], invalid: ["One.<#0.5#><#0.5#>Two.", "<#100#>"] },
   { kinds: ["SpeechJob"], path: /tone$/, odd: [[{ word: "quay", sound: "key" }]] },
   { kinds: ["SpeechJob"], path: /tone\[\]$/, odd: [{ word: "quay", sound: "key" }] },

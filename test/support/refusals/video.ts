@@ -15,6 +15,11 @@ const range = (field: string, low: number, high: number, below: number, above: n
 const oneMode = "exactly one of imageToVideo and videoToVideo is required: set one, remove the other";
 const paired = "width and height go together: set both, as one of 480x832, 832x480, 720x1280, 1280x720, or neither";
 
+const object = { object: { storeRef: { name: "media" }, key: "sea.bin" } };
+const jobRef = { kind: "SpeechJob", name: "words" };
+const oneImage = "exactly one of imageURL and imageFrom is required: set one, remove the other";
+const oneSource = "audioFrom needs exactly one of object and jobRef: set one, remove the other";
+
 export const videoRefusals: readonly Refusal[] = [
   video({ videoToVideo: { input: { prompt: "b" } } }, {}, oneMode),
   video({ imageToVideo: null }, {}, oneMode),
@@ -51,6 +56,20 @@ export const videoRefusals: readonly Refusal[] = [
     { imageURL: "file:///etc/passwd" },
     { imageURL: "http://images.example.com/a.png" },
     "imageURL must be an http:// or https:// URL without white space; give the full address",
+  ),
+  image({ imageFrom: object }, {}, oneImage),
+  image({ imageURL: null }, { imageURL: null, imageFrom: object }, oneImage),
+  reference(
+    { input: { audioURL: "https://audio.example.com/a.mp3", audioFrom: object } },
+    { input: { audioFrom: object } },
+    "at most one of audioURL and audioFrom can be set: remove one",
+  ),
+  reference({ input: { audioFrom: { ...object, jobRef } } }, { input: { audioFrom: { jobRef } } }, oneSource),
+  reference({ input: { audioFrom: {} } }, { input: { audioFrom: object } }, oneSource),
+  reference(
+    { input: { audioFrom: { jobRef: { ...jobRef, kind: "GpuEndpoint" } } } },
+    { input: { audioFrom: { jobRef: { ...jobRef, kind: "VideoJob" } } } },
+    'spec.videoToVideo.input.audioFrom.jobRef.kind: Unsupported value: "GpuEndpoint": supported values: "SpeechJob", "VideoJob"',
   ),
   reference(
     { parameters: { size: "640*480" } },

@@ -17,6 +17,16 @@ describe("a secret", () => {
     expect(sanitize(`before ${quote("p@ss word/1")} after`, 4096)).toMatch(/^before \S*\(hidden\)\S* after$/);
   });
 
+  it.each([
+    "https://s3.example.com/a?X-Amz-Credential=AKID%2F20260301&X-Amz-Signature=0a1b2c&X-Amz-Expires=86400",
+    "https://a.example.com/?next=https%3A%2F%2Fs3%2Fa%3FX-Amz-Signature%3D0a1b2c%26b",
+    "https://s3.example.com/a?X-Amz-Security-Token=AKID%2F0a1b2c&x=1 failed",
+  ])("in a signed URL is not shown: %s", (url) => {
+    const shown = plainText(`cannot read ${url}`, 4096);
+    expect(shown).toMatch(/X-Amz-.*\(hidden\)/);
+    expect(shown).not.toMatch(/AKID|0a1b2c/);
+  });
+
   it("over two lines is hidden as one", () => {
     expect(sanitize("bad value: line one\nline two.", 100)).toBe("bad value: (hidden).");
   });

@@ -11,7 +11,7 @@ const chapter = { storeRef: { name: "texts" }, key: "book/one.txt" };
 function readerOf(files: Record<string, string>, exists = true) {
   const stores = createStoreRegistry(() => exists);
   stores.set("team/texts", { state: { kind: "Ready" }, handle: storeOf(new Map(Object.entries(files))) });
-  return createValueReader(kube, signal, stores);
+  return createValueReader(kube, signal, { stores });
 }
 
 it("a text is read from an object of a store in the namespace of the job", async () => {

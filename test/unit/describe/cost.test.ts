@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { StalledError, type ValueReader } from "../../../src/controllers/references.ts";
+import { readerWithout, StalledError } from "../../../src/controllers/references.ts";
 import { costOfEndpoint, costOfJob, type ReadableAccount } from "../../../src/describe/cost.ts";
 import { endpointOf } from "../../support/endpoints.ts";
 import { speechJobOf, videoJobOf } from "../../support/jobs.ts";
@@ -15,11 +15,7 @@ const account: ReadableAccount = {
   },
 };
 const missing = new StalledError("SecretNotFound", "no");
-const reader: ValueReader = {
-  secretKey: () => Promise.reject(missing),
-  storeObject: () => Promise.reject(missing),
-  configMapKey: async () => "x".repeat(400),
-};
+const reader = { ...readerWithout(missing), configMapKey: async () => "x".repeat(400) };
 
 describe("what mooring plan shows that a job costs", () => {
   test.each([

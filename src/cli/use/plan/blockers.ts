@@ -1,8 +1,7 @@
 import type { ArtifactStore } from "../../../api/v1alpha1/artifact-store.ts";
 import { getCondition, isTrue } from "../../../api/v1alpha1/conditions.ts";
 import type { GpuEndpoint } from "../../../api/v1alpha1/gpu-endpoint.ts";
-import { artifactStoreResource, speechJobResource } from "../../../api/v1alpha1/kinds.ts";
-import type { SpeechJob } from "../../../api/v1alpha1/speech-job.ts";
+import { artifactStoreResource } from "../../../api/v1alpha1/kinds.ts";
 import type { Money } from "../../../base/money.ts";
 import { type AccountUser, accountToUse } from "../../../controllers/account/binding.ts";
 import { namespaceRefusal } from "../../../controllers/account/namespaces.ts";
@@ -11,12 +10,13 @@ import { type ShareOf, shareOf, shareRefusal } from "../../../controllers/accoun
 import { missingStore } from "../../../controllers/artifact-store/registry.ts";
 import { deletionPolicyOf } from "../../../controllers/gpu-endpoint/desired.ts";
 import { speechRequest } from "../../../controllers/jobs/requests/speech.ts";
+import { videoRequest } from "../../../controllers/jobs/requests/video.ts";
 import { InvalidJobError, type Job } from "../../../controllers/jobs/types.ts";
 import { createValueReader, StalledError } from "../../../controllers/references.ts";
 import type { Cause } from "../../../controllers/verdict.ts";
 import { findObject, type KubeClient } from "../../../kube/client.ts";
 import { isForbidden } from "../../../kube/errors.ts";
-import { namespaceResource, type Resource } from "../../../kube/resource.ts";
+import { namespaceResource } from "../../../kube/resource.ts";
 import type { KubeObject } from "../../../kube/types.ts";
 import { type FoundAccount, findAccount } from "../../connect-account.ts";
 
@@ -24,13 +24,13 @@ import { type FoundAccount, findAccount } from "../../connect-account.ts";
 export type BlockerDeps = { kube: KubeClient; signal: AbortSignal };
 
 /** Everything that keeps a new job from being sent, each as `Reason: message`. Reads only, and calls nothing at the service. */
-export async function jobBlockers(deps: BlockerDeps, resource: Resource, job: Job): Promise<string[]> {
+export async function jobBlockers(deps: BlockerDeps, job: Job): Promise<string[]> {
   const account = await accountOf(deps.kube, job);
   if (typeof account === "string") return [account, ...(await storeBlockers(deps, job))];
   const found = await Promise.all([
     account === undefined ? [] : blockersOf(deps, account, job.metadata.namespace),
     shareBlockers(deps, job),
-    textBlockers(deps, resource, job, account),
+    inputBlockers(deps, job, account),
     storeBlockers(deps, job),
   ]);
   return found.flat();
@@ -120,16 +120,16 @@ async function blockersOf(
   return blockers;
 }
 
-/** A text that is too long, or that is not there. */
-async function textBlockers(
+/** A text that is too long, or an input that is not there. */
+async function inputBlockers(
   { kube, signal }: BlockerDeps,
-  resource: Resource,
   job: Job,
   account: FoundAccount | undefined,
 ): Promise<string[]> {
-  if (resource !== speechJobResource) return [];
+  const reader = createValueReader(kube, signal);
+  if (!("model" in job.spec)) return stalls(readable(videoRequest({ ...job, spec: job.spec }, reader)));
   const maxSpeechCharacters = account?.spec.speech.maxCharacters ?? Number.POSITIVE_INFINITY;
-  return stalls(speechRequest(job as SpeechJob, { maxSpeechCharacters }, createValueReader(kube, signal)));
+  return stalls(speechRequest({ ...job, spec: job.spec }, { maxSpeechCharacters }, reader));
 }
 
 export async function storeBlockers(
@@ -155,8 +155,10 @@ export async function stalls(promise: Promise<unknown>): Promise<string[]> {
   } catch (error) {
     if (error instanceof InvalidJobError) return [`InvalidSpec: ${error.message}`];
     if (!(error instanceof StalledError)) throw error;
-    // The message is about the operator, which has other rights than the user.
-    return error.reason === "ReadForbidden" ? [] : [`${error.reason}: ${error.message}`];
+    // The message is about the operator, which has other rights than the user. A job that takes the result of another one waits for it.
+    return error.reason === "ReadForbidden" || error.reason === "WaitingForSource"
+      ? []
+      : [`${error.reason}: ${error.message}`];
   }
 }
 

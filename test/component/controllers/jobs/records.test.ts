@@ -5,6 +5,7 @@ import type { VideoJobStatus } from "../../../../src/api/v1alpha1/video-job.ts";
 import { hashOf, keyedHashOf } from "../../../../src/controllers/hash.ts";
 import { videoRequest } from "../../../../src/controllers/jobs/requests/video.ts";
 import { failure } from "../../../support/scripted-api-server.ts";
+import { NOTHING_READ } from "../../../support/shared.ts";
 import { intended, jobWorld, type Meddle, other, UID } from "./world.ts";
 
 const tooMany = () => ({ status: 429, body: { code: 429, reason: "RATE_LIMIT_EXCEEDED" } });
@@ -65,7 +66,7 @@ describe("the record of a request", () => {
     await w.send();
     const job = w.job();
     if (job === undefined) throw new Error("the job is gone");
-    const { body } = await videoRequest(job);
+    const { body } = await videoRequest(job, NOTHING_READ);
     const shown = job.status?.submission?.specHash;
     expect([shown === hashOf(body), shown === keyedHashOf(body, "sk-test")]).toEqual([false, true]);
   });

@@ -7,6 +7,7 @@ import { speechJobOf, videoJobOf } from "../../../support/jobs.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { scriptedApi } from "../../../support/scripted-api-server.ts";
 import { accountAt, scriptedService } from "../../../support/service-account.ts";
+import { NOTHING_READ } from "../../../support/shared.ts";
 
 /** What the service receives, and what the job then knows. */
 async function sent(
@@ -29,7 +30,7 @@ async function sent(
           account,
           createValueReader(api.client, new AbortController().signal),
         )
-      : await videoRequest(videoJobOf(kind, change));
+      : await videoRequest(videoJobOf(kind, change), NOTHING_READ);
   const accepted = await request.send({
     session: account,
     options: {},

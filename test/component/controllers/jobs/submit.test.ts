@@ -15,7 +15,7 @@ import {
   scriptedService,
   sessionAt,
 } from "../../../support/service-account.ts";
-import { sharedOf } from "../../../support/shared.ts";
+import { NOTHING_READ, sharedOf } from "../../../support/shared.ts";
 import { jobApi, type Meddle, writerOf } from "./world.ts";
 
 const forever = new AbortController().signal;
@@ -42,7 +42,7 @@ async function world(answer: (request: ServiceRequest) => ServiceAnswer, meddle?
         job: decidedOn,
         account,
         attempt: 1,
-        request: await videoRequest(job),
+        request: await videoRequest(job, NOTHING_READ),
         write: writerOf(kind),
         openArtifact: undefined,
         progress: { sent() {}, firstAudio() {} },

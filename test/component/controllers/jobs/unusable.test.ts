@@ -54,7 +54,7 @@ async function sendOnce(job: SpeechJob | VideoJob, answer: ServiceAnswer, writer
   const account = accountAt(service.url);
   const reader = createValueReader(api.client, forever);
   const request =
-    "model" in job.spec ? await speechRequest(stored, account, reader) : await videoRequest(job as VideoJob);
+    "model" in job.spec ? await speechRequest(stored, account, reader) : await videoRequest(job as VideoJob, reader);
   const kind = createKind(api.client, { resource: speechJobResource, store: createStore<SpeechJob>() });
   kind.store.upsert(stored);
   const sent = await submit(sharedOf(api.client, speechJobResource), {

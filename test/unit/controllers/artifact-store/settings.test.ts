@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type ArtifactStore, artifactStoreSpecSchema } from "../../../../src/api/v1alpha1/artifact-store.ts";
 import { locationOf, type StoreWiring, settingsOf } from "../../../../src/controllers/artifact-store/settings.ts";
-import type { ValueReader } from "../../../../src/controllers/references.ts";
+import { readerWithout } from "../../../../src/controllers/references.ts";
 import { storedMeta } from "../../../support/stored-meta.ts";
 
 const withoutCredentials: ArtifactStore = {
@@ -10,11 +10,7 @@ const withoutCredentials: ArtifactStore = {
   metadata: storedMeta({ name: "results" }),
   spec: artifactStoreSpecSchema.parse({ s3: { bucket: "results", endpoint: "https://s3.example.com" } }),
 };
-const reader: ValueReader = {
-  secretKey: () => Promise.reject(new Error("no Secret is read")),
-  storeObject: () => Promise.reject(new Error("no object is read")),
-  configMapKey: () => Promise.reject(new Error("no ConfigMap is read")),
-};
+const reader = readerWithout(new Error("nothing is read"));
 const wiring = (allowAmbientCredentials: boolean): StoreWiring => ({
   artifactRoot: undefined,
   lookup: undefined,

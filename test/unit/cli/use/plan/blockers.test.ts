@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { speechJobResource } from "../../../../../src/api/v1alpha1/kinds.ts";
+import type { VideoJob } from "../../../../../src/api/v1alpha1/video-job.ts";
 import { jobBlockers } from "../../../../../src/cli/use/plan/blockers.ts";
 import type { KubeClient } from "../../../../../src/kube/client.ts";
 import { KubeError } from "../../../../../src/kube/errors.ts";
 import type { Place, Resource } from "../../../../../src/kube/resource.ts";
-import { speechJobOf } from "../../../../support/jobs.ts";
+import { speechJobOf, videoJobOf } from "../../../../support/jobs.ts";
 import { type Change, manifest } from "../../../../support/manifests.ts";
 
 /** Objects by `KIND/NAME`; "Forbidden": the user may not read it. */
@@ -25,7 +25,7 @@ const good: Cluster = {
   "Namespace/team": { metadata: { name: "team", labels: { tier: "cpu" } } },
 };
 
-function blockers(cluster: Cluster, change: Change = {}): Promise<string[]> {
+function blockers(cluster: Cluster, wanted: Change | VideoJob = {}): Promise<string[]> {
   const get = async ({ kind }: Resource, { name = "" }: Place) => {
     const found = cluster[`${kind}/${name}`];
     if (found === undefined) throw new KubeError(`no ${kind} ${name}`, { status: 404, reason: "NotFound" });
@@ -33,7 +33,8 @@ function blockers(cluster: Cluster, change: Change = {}): Promise<string[]> {
     return found;
   };
   const kube = { get } as Pick<KubeClient, "get"> as KubeClient;
-  return jobBlockers({ kube, signal: new AbortController().signal }, speechJobResource, speechJobOf("hd", change));
+  const deps = { kube, signal: new AbortController().signal };
+  return jobBlockers(deps, "metadata" in wanted ? (wanted as VideoJob) : speechJobOf("hd", wanted));
 }
 
 describe("what keeps a new job from being sent", () => {
@@ -132,6 +133,24 @@ describe("what keeps a new job from being sent", () => {
   ])("is told of $given", async ({ cluster = good, change, says }) => {
     const found = await blockers(cluster, change);
     expect(found).toEqual(says.map((pattern) => expect.stringMatching(pattern)));
+  });
+
+  const film = (name: string) =>
+    videoJobOf("reference", {
+      videoToVideo: { input: { audioURL: null, audioFrom: { jobRef: { kind: "SpeechJob", name } } } },
+    });
+  it("is a source that does not exist, and not one that has not ended or that the user may not read", async () => {
+    const cluster: Cluster = {
+      ...good,
+      "SpeechJob/words": speechJobOf("hd"),
+      "SpeechJob/hidden": "Forbidden",
+      "SpeechJob/silent": speechJobOf("hd", {}, { conditions: [], phase: "Failed" }),
+    };
+    expect(await blockers(cluster, film("nowhere"))).toEqual([
+      "SourceNotFound: SpeechJob team/nowhere does not exist: create it",
+    ]);
+    expect(await blockers(cluster, film("silent"))).toEqual([expect.stringMatching(/^SourceFailed: /)]);
+    for (const name of ["words", "hidden"]) expect(await blockers(cluster, film(name))).toEqual([]);
   });
 
   it("is not what the user may not read", async () => {
