@@ -14,7 +14,6 @@ import { OPERATOR_FLAGS, type OperatorCommand, operatorCommand } from "./pod.ts"
 export type DrainOptions = BenchOptions & {
   objects: number;
   rounds: number;
-  finalizer: boolean;
   /** Prepared ones, with controller-runtime among them. */
   peers: readonly Peer[];
 };
@@ -51,15 +50,15 @@ class IncompleteDrain extends Error {
  * it, write the status), on the same API server. A peer other than controller-runtime that does less or more has a failure, not rounds.
  */
 export async function measureDrain(options: DrainOptions): Promise<Drain> {
-  const { objects, rounds, finalizer, peers, say, signal } = options;
+  const { objects, rounds, peers, say, signal } = options;
   const cluster = await startBenchCluster(options);
   try {
     const machine = await describeMachine(cluster.kubectl);
-    const template = await writeTemplate(cluster, finalizer);
+    const template = await writeTemplate(cluster);
     const { access, command } = await mooringCommand(cluster);
     const commands = new Map<Engine, readonly string[]>();
     // controller-runtime runs right before Mooring.
-    for (const peer of peers.toReversed()) commands.set(peer, await peerCommand(peer, cluster, finalizer));
+    for (const peer of peers.toReversed()) commands.set(peer, await peerCommand(peer, cluster));
     commands.set("Mooring", command);
     const measured: Drain["rounds"] = { "controller-runtime": [], Mooring: [] };
     const failures: NonNullable<Drain["failures"]> = {};
@@ -80,7 +79,7 @@ export async function measureDrain(options: DrainOptions): Promise<Drain> {
         }
       }
     }
-    return { machine, objects, finalizer, access, rounds: measured, ...(isEmpty(failures) ? {} : { failures }) };
+    return { machine, objects, access, rounds: measured, ...(isEmpty(failures) ? {} : { failures }) };
   } finally {
     await cluster.stop();
   }
@@ -110,13 +109,13 @@ export async function mooringCommand(
 }
 
 /** Writes the manifest of the objects, in which the driver replaces NAME. Returns its path. */
-export async function writeTemplate({ guarded }: BenchCluster, finalizer: boolean): Promise<string> {
+export async function writeTemplate({ guarded }: BenchCluster): Promise<string> {
   const { spec, ...one } = endpoint("NAME");
   const manifest = {
     ...one,
     metadata: { name: "NAME", namespace: NAMESPACE },
     // The remote has no workers.
-    spec: { ...spec, workers: { ...spec.workers, min: 0 }, deletionPolicy: finalizer ? "ScaleToZero" : "Retain" },
+    spec: { ...spec, workers: { ...spec.workers, min: 0 }, deletionPolicy: "ScaleToZero" },
   };
   const template = join(guarded.dir, "endpoint.yaml");
   await writeFile(template, stringify(manifest));

@@ -23,7 +23,6 @@ export type Engine = Peer | "Mooring";
 const drain = z.object({
   machine,
   objects: z.number(),
-  finalizer: z.boolean(),
   access: z.enum(["ServiceAccount", "Kubeconfig"]),
   rounds: z.object({
     "controller-runtime": z.array(drainRound),
@@ -40,7 +39,6 @@ export type Drain = z.output<typeof drain>;
 const profile = z.object({
   machine,
   objects: z.number(),
-  finalizer: z.boolean(),
   areas: z.array(z.object({ area: z.string(), cpuMsPerObject: z.number() })),
 });
 /** Where the CPU time of one drain goes. The profiler itself costs some. */
@@ -107,11 +105,11 @@ export function withProfile(all: Figures, added: Profile): Figures {
   return { ...all, profiles: withSized(all.profiles, added) };
 }
 
-type Sized = Pick<Drain, "objects" | "finalizer">;
+type Sized = Pick<Drain, "objects">;
 
 function withSized<T extends Sized>(present: readonly T[], added: T): T[] {
-  const others = present.filter((one) => one.objects !== added.objects || one.finalizer !== added.finalizer);
-  return [...others, added].sort((a, b) => a.objects - b.objects || Number(a.finalizer) - Number(b.finalizer));
+  const others = present.filter((one) => one.objects !== added.objects);
+  return [...others, added].sort((a, b) => a.objects - b.objects);
 }
 
 export function withScalePoint(all: Figures, added: ScalePoint): Figures {

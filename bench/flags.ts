@@ -22,7 +22,7 @@ type NumberFlag = (typeof NUMBERS)[number];
 const FRACTIONS: readonly NumberFlag[] = ["audio-minutes", "time-scale", "rate"];
 
 const LISTS = ["objects", "peers", "scale", "scenario"] as const;
-const SWITCHES = ["finalizer", "profile", "report"] as const;
+const SWITCHES = ["profile", "report"] as const;
 /** All flags of `npm run bench`. */
 export const FLAG_NAMES: readonly string[] = [...LISTS, ...SWITCHES, ...NUMBERS];
 
@@ -35,7 +35,6 @@ export type Flags = {
   /** Sizes of the scale. */
   scale: readonly number[];
   scenarios: readonly ScenarioName[];
-  finalizer: boolean;
   profile: boolean;
   numbers: NumberFlags;
 };
@@ -52,13 +51,12 @@ export function parseFlags(args: readonly string[]): Flags {
       peers: { type: "string", default: "" },
       scale: { type: "string", default: "" },
       scenario: { type: "string", default: "" },
-      finalizer: { type: "boolean", default: false },
       profile: { type: "boolean", default: false },
       report: { type: "boolean", default: false },
       ...Object.fromEntries(NUMBERS.map((name) => [name, { type: "string" as const }])),
     },
   });
-  const { finalizer, profile } = values;
+  const { profile } = values;
   const objects = sizesIn("objects", values.objects);
   const peers = peersIn(values.peers);
   const scale = sizesIn("scale", values.scale);
@@ -70,7 +68,7 @@ export function parseFlags(args: readonly string[]): Flags {
     const text = given[flag];
     if (text !== undefined) numbers[flag] = numberIn(flag, String(text));
   }
-  return { objects: isDefault ? DEFAULT_OBJECTS : objects, peers, scale, scenarios, finalizer, profile, numbers };
+  return { objects: isDefault ? DEFAULT_OBJECTS : objects, peers, scale, scenarios, profile, numbers };
 }
 
 function numberIn(flag: NumberFlag, text: string): number {

@@ -29,7 +29,6 @@ const {
   peers: wanted,
   scale,
   scenarios,
-  finalizer,
   profile: withProfiler,
   numbers,
 } = parseFlags(process.argv.slice(2));
@@ -51,11 +50,11 @@ async function measure(): Promise<void> {
   const { rounds = 3, calm = 75, rest = 120 } = numbers;
   for (const objects of sizes) {
     if (withProfiler) {
-      const profile = await measureProfile({ ...common, objects, finalizer });
+      const profile = await measureProfile({ ...common, objects });
       await add((figures) => withProfile(figures, profile));
       continue;
     }
-    const drain = await measureDrain({ ...common, objects, rounds, finalizer, peers });
+    const drain = await measureDrain({ ...common, objects, rounds, peers });
     await add((figures) => withDrain(figures, drain));
   }
   for (const endpoints of scale) {

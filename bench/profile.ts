@@ -56,12 +56,12 @@ const AREAS: readonly { area: string; is: (source: string) => boolean }[] = [
 
 /** One drain of Mooring with V8's sampling profiler: where its CPU time goes. */
 export async function measureProfile(options: Omit<DrainOptions, "rounds" | "peers">): Promise<Profile> {
-  const { objects, finalizer, say, signal } = options;
+  const { objects, say, signal } = options;
   const cluster = await startBenchCluster(options);
   try {
     const folder = join(cluster.guarded.dir, "profiles");
     const machine = await describeMachine(cluster.kubectl);
-    const template = await writeTemplate(cluster, finalizer);
+    const template = await writeTemplate(cluster);
     const { command } = await mooringCommand(cluster, ["--cpu-prof", `--cpu-prof-dir=${folder}`]);
     const round = await measureRound(cluster, { template, command, objects, signal });
     say(`${objects} objects with a profiler: ${JSON.stringify(round)}`);
@@ -72,7 +72,7 @@ export async function measureProfile(options: Omit<DrainOptions, "rounds" | "pee
       const spent = seconds.get(area) ?? 0;
       return spent > 0 ? [{ area, cpuMsPerObject: (spent * 1_000) / objects }] : [];
     });
-    return { machine, objects, finalizer, areas };
+    return { machine, objects, areas };
   } finally {
     await cluster.stop();
   }

@@ -30,12 +30,11 @@ export async function preparePeers(
 }
 
 /** The command line of a prepared peer. All peers have the same flags. */
-export async function peerCommand(peer: Peer, cluster: BenchCluster, finalizer: boolean): Promise<readonly string[]> {
+export async function peerCommand(peer: Peer, cluster: BenchCluster): Promise<readonly string[]> {
   const { remote, controlPlane, guarded } = cluster;
   return [
     ...(await PROGRAMS[peer](guarded.dir)),
     `--workers=${WORKERS}`,
-    `--finalizer=${finalizer}`,
     `--base=${remote.baseURL}`,
     `--kubeconfig=${controlPlane.kubeconfig}`,
   ];
