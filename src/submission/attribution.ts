@@ -20,9 +20,12 @@ export type Ended = {
   /** ms since the epoch. */
   time: number;
   lenient: boolean;
-  /** The amount that was attributed to it, by book. */
-  shown: Map<string, Money>;
+  /** The amount that was attributed to it, by book. Undefined: none yet. Tasks can wait for a bill by the thousand. */
+  shown: Map<string, Money> | undefined;
 };
+
+/** What a book has shown of a task. */
+export const shownOf = ({ shown }: Ended, book: string): Money => shown?.get(book) ?? 0n;
 
 /** Places and ended tasks by operation. */
 export function countsOf(inFlight: TaskCounts, tasks: readonly Ended[]): Map<Operation, number> {
@@ -41,7 +44,9 @@ export function advance(inFlight: TaskCounts, left: Money, costOf: CostOf): Mone
 
 /** Attributes an amount to the tasks. Returns the rest. */
 export function show(tasks: readonly Ended[], book: string, rise: Money, costOf: CostOf): Money {
-  const add = (task: Ended, amount: Money) => task.shown.set(book, (task.shown.get(book) ?? 0n) + amount);
+  const add = (task: Ended, amount: Money) => {
+    task.shown = (task.shown ?? new Map<string, Money>()).set(book, shownOf(task, book) + amount);
+  };
   let left = rise;
   const unknown: Ended[] = [];
   for (const task of tasks) {
@@ -50,7 +55,7 @@ export function show(tasks: readonly Ended[], book: string, rise: Money, costOf:
       unknown.push(task);
       continue;
     }
-    const missing = cost - (task.shown.get(book) ?? 0n);
+    const missing = cost - shownOf(task, book);
     const amount = missing < left ? missing : left;
     if (amount > 0n) add(task, amount);
     left -= amount > 0n ? amount : 0n;
@@ -68,7 +73,7 @@ export function reservedBy(counts: TaskCounts, costOf: CostOf): Money {
 
 /** The highest amount that a book has shown of one of the tasks. */
 export function highest(tasks: readonly Ended[]): Money {
-  const amounts = tasks.flatMap(({ shown }) => [...shown.values()]);
+  const amounts = tasks.flatMap(({ shown }) => [...(shown?.values() ?? [])]);
   return amounts.reduce((most, amount) => (amount > most ? amount : most), 0n);
 }
 

@@ -11,6 +11,7 @@ import {
   highest,
   reservedBy,
   show,
+  shownOf,
   type TaskCounts,
   type TaskEnd,
 } from "./attribution.ts";
@@ -101,7 +102,7 @@ export function createReservations(clock: Clock): Reservations {
   /** Whether every book has shown the cost, or does not show it any more. */
   function isBilled(task: Ended, cost: Money | undefined): boolean {
     return books.every((reading) => {
-      const shown = task.shown.get(reading.book) ?? 0n;
+      const shown = shownOf(task, reading.book);
       if (cost !== undefined && shown >= cost) return true;
       return (shown > 0n && reading.startedAt - task.endedAt > USUAL_MS) || isPastCharge(task, reading);
     });
@@ -110,13 +111,13 @@ export function createReservations(clock: Clock): Reservations {
   /** A task of unknown cost for which every book has shown something: its cost may be more than that. */
   function isOnTrial(task: Ended, cost: Money | undefined): boolean {
     if (cost !== undefined || books.length === 0) return false;
-    return books.every((reading) => isPastCharge(task, reading) || (task.shown.get(reading.book) ?? 0n) > 0n);
+    return books.every((reading) => isPastCharge(task, reading) || shownOf(task, reading.book) > 0n);
   }
 
   function settle({ operation, end, agoMs = 0, lenient = false }: EndedTask): Ended {
     const time = clock.now() - agoMs;
     newest = Math.max(newest ?? time, time);
-    const task = { operation, end, endedAt: clock.monotonic() - agoMs, time, lenient, shown: new Map<string, Money>() };
+    const task: Ended = { operation, end, endedAt: clock.monotonic() - agoMs, time, lenient, shown: undefined };
     ended.push(task);
     return task;
   }
@@ -186,7 +187,7 @@ export function createReservations(clock: Clock): Reservations {
       }
       ended = ended.filter((task) => {
         if (!isBilled(task, costOf(task.operation))) return true;
-        costs.seen(task.operation, task.shown.values());
+        costs.seen(task.operation, task.shown?.values() ?? []);
         return false;
       });
     },
