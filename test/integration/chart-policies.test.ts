@@ -59,6 +59,22 @@ it.each([
   await expect.poll(async () => (await asked()).stdout.trim(), { timeout: 120_000 }).toBe(allowed ? "yes" : "no");
 });
 
+it.each(PEOPLE)("a team with the role %s can neither move to another share nor read one", async (person) => {
+  const may = async (verb: string, resource: string, ...place: string[]) =>
+    (await kubectl(["auth", "can-i", verb, resource, ...place, ...as(person)])).stdout.trim();
+  // Its own work and what it is shown of its share; aggregated roles take a moment.
+  await expect.poll(() => may("create", "mediabatches.mooring.dev"), { timeout: 120_000 }).toBe("yes");
+  expect(await may("get", "configmaps")).toBe("yes");
+  for (const verb of ["patch", "update", "create"]) expect(await may(verb, "namespaces"), verb).toBe("no");
+  // `can-i` asks of the namespace, and a ClusterAccount has none: what it says of reading counts for a ClusterRoleBinding only.
+  const read = await kubectl(["get", "clusteraccounts.mooring.dev", ...as(person)]);
+  expect(read.stderr).toContain("cannot list resource");
+  expect(await may("patch", "clusteraccounts.mooring.dev")).toBe("no");
+  for (const resource of ["configmaps", "secrets", "speechjobs.mooring.dev"]) {
+    expect(await may("get", resource, "--namespace", "default"), resource).toBe("no");
+  }
+});
+
 it("a ClusterAccount names Secrets of the allowed namespaces only", async () => {
   const account = (place: string) =>
     manifest("clusterAccount", { apiKeySecretRef: { namespace: place, name: "key", key: "apiKey" } }, `${namespace}-a`);

@@ -89,6 +89,16 @@ export const ATTEMPTS: readonly Attempt[] = [
     "sim/stories/tenants.test.ts",
     "does not allow is reported and sends nothing",
   ),
+  ...[
+    "a team that $what is refused, and nothing is sent",
+    "the items of a batch are held to the same lists, each as a job",
+    "nothing that a team can read in its namespace tells of another share",
+  ].map((test) => tenant("Uses what another share of the account has", "integration/shares.test.ts", test)),
+  tenant(
+    "Moves its namespace to another share, or reads one",
+    "integration/chart-policies.test.ts",
+    "can neither move to another share nor read one",
+  ),
   tenant("Points an Account at a private address", "integration/tenants.test.ts", "at a private address is refused"),
   tenant(
     "Points a store at a private address",

@@ -26,6 +26,7 @@ import { plannedBatch } from "./plan/batch-plan.ts";
 import { accountBlockers, costBlocker, jobBlockers, shareBlockers } from "./plan/blockers.ts";
 import { planOf } from "./plan/endpoint-plan.ts";
 import { blocked, conflict, type Planned, type PlannedAction } from "./plan/planned.ts";
+import { unreadShare } from "./plan/unread-share.ts";
 import { withManifests } from "./plan/with-manifests.ts";
 
 const FORMATS = ["text", "wide", "json", "yaml", "name"] as const;
@@ -148,7 +149,8 @@ function createPlanner(kube: KubeClient, after: KubeClient, accounts: Map<string
     if (resource === mediaBatchResource) {
       const batch = object as MediaBatch;
       const planned = heldJob(batch, live !== undefined);
-      return planned ?? plannedBatch(deps, batch, await readable(batch));
+      const account = await readable(batch);
+      return planned ?? { ...(await plannedBatch(deps, batch, account)), ...(await unchecked(batch, account)) };
     }
     if (!JOB_RESOURCES.includes(resource)) return { action: "None", message: "no change at the service", changes: [] };
     const job = object as NamespacedObject as Job;
@@ -156,10 +158,16 @@ function createPlanner(kube: KubeClient, after: KubeClient, accounts: Map<string
     if (planned.action !== "Submit") return planned;
     const blockers = await jobBlockers(deps, job);
     if (blockers.length > 0) return blocked(blockers);
-    const cost = await costOfJob(job, await readable(job), createValueReader(after, signal));
+    const account = await readable(job);
+    const cost = await costOfJob(job, account, createValueReader(after, signal));
     const amount = cost && parseYuan(cost.estimatedCost);
     const problem = costProblem(job, 1, amount, true) ?? (await costBlocker(deps, job, amount));
-    return problem === undefined ? { ...planned, ...cost } : blocked([`${problem.reason}: ${problem.message}`]);
+    if (problem !== undefined) return blocked([`${problem.reason}: ${problem.message}`]);
+    return { ...planned, ...cost, ...(await unchecked(job, account)) };
+  }
+
+  async function unchecked(object: Job | MediaBatch, account: ReadableAccount): Promise<Pick<Planned, "unchecked">> {
+    return account === undefined ? { unchecked: await unreadShare({ kube, signal }, object) } : {};
   }
 
   /** The account of an object, unless the user may not read it. */
@@ -199,9 +207,12 @@ export function rendered(planned: readonly Planned[], format: PlanFlags["output"
   return [...planned.map((one) => block(one, format === "wide")), summary(planned)].join("\n");
 }
 
-function block({ object, action, message, changes, problems = [], ...cost }: Planned, wide: boolean): string {
+function block(
+  { object, action, message, changes, problems = [], unchecked, ...cost }: Planned,
+  wide: boolean,
+): string {
   const list = problems.map((problem) => `  ${oneLine(problem)}\n`).join("");
-  const head = `${object}: ${NOT_DONE.includes(action) ? `${action.toLowerCase()}: ` : ""}${oneLine(message)}${costText(cost)}\n${list}`;
+  const head = `${object}: ${NOT_DONE.includes(action) ? `${action.toLowerCase()}: ` : ""}${oneLine(message)}${costText(cost)}\n${list}${unchecked === undefined ? "" : `  ${oneLine(unchecked)}\n`}`;
   const shown = action === "Create" && !wide ? [] : changes;
   if (shown.length === 0) return head;
   const rows = shown.map(({ field, before, after }) => [field, before, after].map((text) => oneLine(text) || "-"));

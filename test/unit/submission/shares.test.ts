@@ -185,6 +185,26 @@ describe("weights", () => {
     expect([count("film"), count("v1"), count("v2")]).toEqual([300, 50, 50]);
   });
 
+  it("a share that comes later takes turns at once, and catches up on nothing", () => {
+    const line = setUp([poolOf("a"), poolOf("b")], 1);
+    const ran: string[] = [];
+    const ask = (namespace: string) => {
+      for (let i = 0; i < 60; i++) {
+        const uid = `${namespace}/${i}`;
+        if (line.ask(uid, namespace) === "Admitted") line.woken.push(uid);
+      }
+    };
+    ask("b");
+    for (let turn = 0; turn < 60; turn++) {
+      if (turn === 40) ask("a");
+      const [next = ""] = line.woken.splice(0);
+      ran.push(next.slice(0, 1));
+      line.finish(next);
+    }
+    expect(ran.slice(40).filter((one) => one === "a").length).toBeLessThanOrEqual(11);
+    expect(ran.slice(40).filter((one) => one === "a").length).toBeGreaterThanOrEqual(9);
+  });
+
   it("what one share leaves goes to the others, and an idle share saves nothing up", () => {
     const pools = [poolOf("a"), poolOf("b"), poolOf("c")];
     const { ran, count } = run(pools, 300, { a: 10, b: 200, c: 200 });

@@ -20,6 +20,8 @@ export type Planned = {
   changes: PlannedChange[];
   /** Of what is not done: each problem, where there are several. */
   problems?: string[];
+  /** What the user may not read, so that the plan does not know it. */
+  unchecked?: string;
 } & Partial<PlannedCost>;
 
 export const conflict = (problems: readonly string[]) => notDone("Conflict", problems);

@@ -502,3 +502,34 @@ describe("the plan as a whole", () => {
     );
   });
 });
+
+describe("a share", () => {
+  const share = {
+    forbidden: [],
+    forbiddenRegion: (region: string) => [{ field: "region", message: `region is ${region}` }],
+  };
+  const adopted =
+    (regionID: string) =>
+    (endpoint: GpuEndpoint): Binding => ({
+      kind: "Unbound",
+      candidate: undefined,
+      adopt: { ...recordOf(desiredOf(endpoint)), regionID },
+    });
+  const adoption = { endpointID: "ep-1", mode: "Override" };
+
+  it("lets no endpoint of a region be adopted that it does not list", () => {
+    const refused = { action: "Stall", reason: "NotAllowedByShare", message: "region is eu" };
+    expect(plan({ adoption }, adopted("eu"), { share })).toMatchObject(refused);
+    expect(plan({ adoption }, adopted("eu")).action).toBe("Bind");
+  });
+
+  it("has no say in the region of a create, which the service chooses", () => {
+    expect(plan({}, unbound(), { share }).action).toBe("Create");
+  });
+
+  it("lets nothing be created that it does not allow", () => {
+    const forbidden = [{ field: "volumes", message: "volumes is one" }];
+    const refused = { action: "Stall", reason: "NotAllowedByShare", message: "volumes is one" };
+    expect(plan({}, unbound(), { share: { ...share, forbidden } })).toMatchObject(refused);
+  });
+});
