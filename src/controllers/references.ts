@@ -205,7 +205,7 @@ async function linkOf({ store, name }: ReturnType<typeof usableStore>, key: stri
   const link = await store.link(key, signal);
   if (link !== undefined) return link;
   const why = "has no URL for the service, because its store is a volume";
-  throw new StalledError("InvalidSpec", `${name} ${why}: use an ArtifactStore with s3`);
+  throw new StalledError("InvalidSpec", `${name} ${why}: name an ArtifactStore with s3 in storeRef`);
 }
 
 const VALUE_LENGTH = 4095;
