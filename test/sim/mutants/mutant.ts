@@ -13,7 +13,7 @@ export type Mutant = {
   replace: string;
   /** What the simulation can report without the guard. Default: the simulation does not reach the guard. */
   breaks?: readonly Invariant[];
-  /** Tests of which at least one fails without the guard: a part of the path in test/unit, which test/component has as well. */
+  /** Tests of which at least one fails without the guard: a part of the path in test/sim, or in test/unit, which test/component has as well. */
   tests?: string;
   /** An integration test that looks at the guard. The mutation check does not run it. */
   integration?: string;

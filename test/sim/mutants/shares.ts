@@ -158,7 +158,7 @@ export const SHARE_GUARDS: readonly Mutant[] = [
     file: "src/controllers/gpu-endpoint/share-gate.ts",
     find: "others[what] + own[what] <= limit",
     replace: "own[what] <= limit",
-    integration: "test/sim/stories/shares.test.ts",
+    tests: "test/sim/stories/shares",
   },
   {
     name: "share-of-none",
