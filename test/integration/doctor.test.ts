@@ -93,7 +93,9 @@ it("mooring doctor: says what each process serves, and which account has no proc
       `ok    operator process ${leaseOf(other)} in namespace ${namespace} serves 0 accounts`,
     ].sort(),
   );
-  await Promise.all([other.stop(), serving.stop()]);
+  // First the one that would take the account.
+  await other.stop();
+  await serving.stop();
   // Another installation runs.
   await untilStarted(await (await createWorld("doctor-elsewhere")).startOperator());
   expect(await findings()).toEqual([
