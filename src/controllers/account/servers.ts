@@ -188,7 +188,10 @@ export function createServers(options: ServersOptions): Servers {
       const { object, age } = await entry.write(request, signal);
       log.info({ account: key, reason: free.reason, from }, "this process serves the account");
       options.onTaken?.(free.reason);
-      return ours(object, begin(key, request, age, lists.begunAt() >= free.sinceMs));
+      const term = begin(key, request, age, lists.begunAt() >= free.sinceMs);
+      // `release` did not know of it.
+      if (stopping) await entry.release(term, signal);
+      return ours(object, term);
     } finally {
       taking.delete(key);
     }

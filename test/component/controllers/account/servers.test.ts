@@ -367,6 +367,15 @@ describe("an account that this process serves and another one could", () => {
     expect(await w.serve()).toBe("Between");
   });
 
+  it("is released as well when it was being taken at the stop", async () => {
+    const w = await world(accountOf());
+    const taken = w.serve();
+    w.servers.stop();
+    await w.servers.release(signal);
+    await taken;
+    expect(w.stored().status?.server).toMatchObject({ lease: "pod-1", released: "2026-03-01T00:00:00Z" });
+  });
+
   it("is not released when another process has it by now", async () => {
     const w = await world(accountOf());
     await w.serve();
