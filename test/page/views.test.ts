@@ -54,6 +54,23 @@ describe("lists", () => {
     await expectSound();
   });
 
+  it("a state that is chosen right after a search was typed is kept", async () => {
+    const { page, go } = opened;
+    await go("jobs");
+    await row("lost").waitFor();
+    await page.evaluate(() => {
+      const input = document.querySelector<HTMLInputElement>("input[type=search]");
+      if (input === null) throw new Error("no search");
+      input.value = "ferry";
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+      document.querySelector<HTMLButtonElement>("button.chip:nth-of-type(2)")?.click();
+    });
+    await eventually(
+      "both are in the address",
+      async () => /state=\w+/.test(page.url()) && page.url().includes("search=ferry"),
+    );
+  });
+
   it("search, order and namespace are in the address", async () => {
     const { page, go } = opened;
     await go("all");

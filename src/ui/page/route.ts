@@ -18,6 +18,10 @@ function onHashChange(listener: () => void): () => void {
   return () => window.removeEventListener("hashchange", listener);
 }
 
+/** As `withQuery`, of the view that the address shows now: what is drawn can be older. */
+export const currentWithQuery = (changes: Record<string, string>): string =>
+  withQuery(parseRoute(window.location.hash), changes);
+
 /** The address of the same view with other parameters; an empty value removes one. */
 export function withQuery({ path, query }: ViewRoute, changes: Record<string, string>): string {
   const next = new URLSearchParams(query);

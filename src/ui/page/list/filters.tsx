@@ -2,7 +2,7 @@ import { Search } from "lucide";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RowPage } from "../../view-types.ts";
 import { Icon } from "../components/icon.tsx";
-import { type ViewRoute, withQuery } from "../route.ts";
+import { currentWithQuery, type ViewRoute } from "../route.ts";
 import { useShortcuts } from "../shortcuts.ts";
 
 type FilteredPage = Pick<RowPage, "namespaces" | "states" | "total">;
@@ -20,14 +20,14 @@ export function Filters({ route, page = NOTHING }: { route: ViewRoute; page: Fil
   const states = Object.entries(page.states).sort(([a], [b]) => a.localeCompare(b));
   const all = states.reduce((sum, [, count]) => sum + count, 0);
   const go = (changes: Record<string, string>) => {
-    window.location.hash = withQuery(route, changes);
+    window.location.hash = currentWithQuery(changes);
   };
   return (
     <search class="filters">
       <SearchField
         key={route.path.join("/")}
         value={query.get("search") ?? ""}
-        onSearch={(search) => window.location.replace(withQuery(route, { search }))}
+        onSearch={(search) => window.location.replace(currentWithQuery({ search }))}
       />
       {(namespaces.length > 1 || namespace !== "") && (
         <select

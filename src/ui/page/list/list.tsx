@@ -6,7 +6,7 @@ import { Icon } from "../components/icon.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { Title } from "../components/title.tsx";
 import { useMedia } from "../media.ts";
-import { type ViewRoute, withQuery } from "../route.ts";
+import { currentWithQuery, type ViewRoute, withQuery } from "../route.ts";
 import { useShortcuts } from "../shortcuts.ts";
 import { useResource } from "../use-resource.ts";
 import { BulkActions } from "./bulk-actions.tsx";
@@ -75,7 +75,7 @@ export function List({ definition, route }: ListProps) {
             rowHeight={rowHeight}
             sorting={sortingOf(route)}
             onSort={({ id, desc }) => {
-              window.location.hash = withQuery(route, { sort: id, order: desc ? "desc" : "" });
+              window.location.hash = currentWithQuery({ sort: id, order: desc ? "desc" : "" });
             }}
             selection={writable ? selection : undefined}
           />
