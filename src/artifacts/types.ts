@@ -149,7 +149,7 @@ export type StoredLink = {
   uri: string;
   /** Of the content: its checksum, or the ETag. */
   version: string;
-  /** A secret: whoever has it can read the object for a day. Signed at each call, without a request. */
+  /** A secret: with this URL, anybody can read the object for a day. Each call signs a new one and sends no request. */
   url(): Promise<string>;
 };
 

@@ -8,7 +8,7 @@ import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
 import type { Indexer } from "../runtime/store.ts";
 
-/** What this process writes to the status of a job comes with no watch event, so the ones that wait for the job are told here. */
+/** No watch event follows a status that this process writes. So these functions enqueue the objects that wait for the job. */
 type Enqueue = (resource: Pick<Resource, "plural">, key: string) => void;
 
 /** Jobs that wait for a request, or have sent it. */

@@ -42,7 +42,7 @@ export function overviewOf(session: ClusterSession): OverviewView {
   };
 }
 
-/** A batch stands for its jobs. */
+/** The page shows a batch in place of its jobs. */
 function isActive({ row, object }: ListEntry): boolean {
   const isWork = JOB_KINDS.includes(row.kind) || row.kind === BATCH_KIND;
   return isWork && ACTIVE.includes(row.state) && batchOf(object.metadata) === undefined;
