@@ -16,7 +16,7 @@ const drainRound = z.object({
 export type DrainRound = z.output<typeof drainRound>;
 
 /** What Mooring is compared with. The first is always measured: goals relate to it. */
-export const PEERS = ["controller-runtime", "client-node", "kube-rs", "kopf"] as const;
+export const PEERS = ["controller-runtime", "client-node", "bare", "kube-rs", "kopf"] as const;
 export type Peer = (typeof PEERS)[number];
 export type Engine = Peer | "Mooring";
 
@@ -27,6 +27,7 @@ const drain = z.object({
   rounds: z.object({
     "controller-runtime": z.array(drainRound),
     "client-node": z.array(drainRound).optional(),
+    bare: z.array(drainRound).optional(),
     "kube-rs": z.array(drainRound).optional(),
     kopf: z.array(drainRound).optional(),
     Mooring: z.array(drainRound),

@@ -69,6 +69,7 @@ export async function measureJobs(options: JobsOptions): Promise<Jobs> {
 
     const latencies = await latenciesOf(cluster.remote, ended);
     const polls = await cluster.remote.calls("getTaskResult");
+    const beyond = beyondPolls(polls, ended);
     return {
       scenario: "jobs",
       machine,
@@ -81,6 +82,7 @@ export async function measureJobs(options: JobsOptions): Promise<Jobs> {
         p95: quantile(latencies, 0.95),
         longest: quantile(latencies, 1),
       },
+      afterPollMs: { median: quantile(beyond, 0.5), p99: quantile(beyond, 0.99) },
       pollsPerTask: polls.filter(({ query }) => ended.has(query.task_id ?? "")).length / ended.size,
       writesPerJob: writes / made,
       duplicates: duplicatesIn(await cluster.remote.calls("submitImageToVideo")),
@@ -98,6 +100,15 @@ async function latenciesOf(remote: SimulatorRemote, ended: ReadonlyMap<string, n
   return [...ended].map(([id, at]) => (at - (endsAt.get(id) ?? Number.NaN)) / 1_000).sort((a, b) => a - b);
 }
 
+/** From the last poll of each task, which shows its end, to the job's status, in ms, the shortest first. `ended`: ms since the epoch. */
+export function beyondPolls(
+  polls: readonly Pick<SimulatorCall, "time" | "query">[],
+  ended: ReadonlyMap<string, number>,
+): number[] {
+  const last = new Map(polls.map(({ query, time }) => [query.task_id ?? "", Date.parse(time)]));
+  return [...ended].map(([id, at]) => at - (last.get(id) ?? Number.NaN)).sort((a, b) => a - b);
+}
+
 /** The value below which that share of the values lies. */
 export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -106,7 +117,7 @@ export function quantile(sorted: readonly number[], share: number): number {
 const submission = z.object({ prompt: z.string() });
 
 /** Paid requests that had an effect, beyond one for each prompt. */
-export function duplicatesIn(calls: readonly SimulatorCall[]): number {
+export function duplicatesIn(calls: readonly Pick<SimulatorCall, "effect" | "body">[]): number {
   const prompts = calls.flatMap(({ effect, body }) => (effect === undefined ? [] : [submission.parse(body).prompt]));
   return prompts.length - new Set(prompts).size;
 }

@@ -1,6 +1,6 @@
 /**
  * Measures Mooring, adds the figures to bench/figures.json, and writes docs/reference/performance.md with its plots from all figures there.
- * Run: npm run bench -- [flags]; docs/reference/performance.md lists them.
+ * Run: npm run bench -- [flags]; `--help` lists them.
  */
 import { BENCH_TOOLS, prepareTools } from "../tools/programs/tool.ts";
 import { measureDrain } from "./drain.ts";
@@ -13,7 +13,7 @@ import {
   withScenario,
   writeFigures,
 } from "./figures.ts";
-import { parseFlags } from "./flags.ts";
+import { helpText, parseFlags } from "./flags.ts";
 import { preparePeers } from "./peers/commands.ts";
 import { measureProfile } from "./profile.ts";
 import { writeReport } from "./report.ts";
@@ -30,6 +30,7 @@ const {
   scale,
   scenarios,
   profile: withProfiler,
+  help,
   numbers,
 } = parseFlags(process.argv.slice(2));
 
@@ -38,7 +39,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 const common = { say: (line: string) => void process.stderr.write(`${line}\n`), signal: interrupted.signal };
 
 try {
-  await measure();
+  if (help) process.stdout.write(helpText());
+  else await measure();
 } catch (error) {
   if (!interrupted.signal.aborted) throw error;
   process.exitCode = 130;

@@ -1,4 +1,4 @@
-import type { Drain, DrainRound, Figures, Peer, ScalePoint } from "./figures.ts";
+import type { Drain, DrainRound, Engine, Figures, Peer, ScalePoint } from "./figures.ts";
 import { barChart, curveChart } from "./svg.ts";
 
 /** As accounts have it by default. */
@@ -30,12 +30,17 @@ export function spreadOf(numbers: readonly number[]): Spread {
   return { median: at(Math.floor(sorted.length / 2)), low: at(0), high: at(sorted.length - 1) };
 }
 
-/** Mooring's rounds to the peer's rounds of the same number. Those of controller-runtime ran right before Mooring's. */
-export function ratiosOf({ rounds }: Drain, of: Measure["of"], peer: Peer = "controller-runtime"): Spread {
+/** Mooring's rounds, or those of `engine`, to the peer's rounds of the same number. Those of controller-runtime ran right before Mooring's. */
+export function ratiosOf(
+  { rounds }: Drain,
+  of: Measure["of"],
+  peer: Peer = "controller-runtime",
+  engine: Engine = "Mooring",
+): Spread {
   const theirs = rounds[peer] ?? [];
-  return spreadOf(
-    rounds.Mooring.map((ours, round) => of(ours) / (theirs[round] === undefined ? Number.NaN : of(theirs[round]))),
-  );
+  const ratio = (ours: DrainRound, round: number) =>
+    of(ours) / (theirs[round] === undefined ? Number.NaN : of(theirs[round]));
+  return spreadOf((rounds[engine] ?? []).map(ratio));
 }
 
 export const titleOf = ({ objects }: Pick<Drain, "objects">) => `${objects.toLocaleString("en-US")} endpoints`;

@@ -15,6 +15,8 @@ export type MinimalRemote = {
   baseURL: string;
   /** Calls by operation since the last reset, and what `NO_CALLS` lists. */
   stats(): Promise<Counts>;
+  /** When the last update of each endpoint arrived, ms since the epoch, by its ID. */
+  updates(): Promise<Counts>;
   reset(): Promise<void>;
 };
 
@@ -41,6 +43,7 @@ export async function startMinimalRemote(
   return {
     baseURL,
     stats: async () => stats.parse(await (await readStats()).json()),
+    updates: async () => stats.parse(await (await fetch(`${baseURL}/__updates`)).json()),
     reset: async () => void (await fetch(`${baseURL}/__reset`, { method: "POST" })),
   };
 }
@@ -69,6 +72,8 @@ export type SimulatorRemote = {
 };
 
 const simulatorCall = z.object({
+  /** RFC 3339: when the response was sent. */
+  time: z.string(),
   query: z.record(z.string(), z.string()),
   body: z.unknown(),
   /** What the call changed. */

@@ -48,6 +48,42 @@ const churn = z.object({
 });
 export type Churn = z.output<typeof churn>;
 
+const quantiles = z.object({ median: z.number(), p99: z.number() });
+
+const latency = z.object({
+  scenario: z.literal("latency"),
+  machine,
+  /** Of all endpoints: those that do not change are at rest. */
+  size: z.object({ endpoints: z.number() }),
+  changes: z.number(),
+  /** Of the API server, for the change. */
+  storeMs: quantiles,
+  /** From the response of the API server to the change until the update arrives at the service. */
+  updateMs: quantiles,
+  /** From the same response until the status shows the change as Ready. */
+  readyMs: quantiles,
+});
+export type Latency = z.output<typeof latency>;
+
+const start = z.object({
+  medianMs: z.number(),
+  lowestMs: z.number(),
+  /** Median, user and system time. */
+  cpuMs: z.number(),
+  /** Median. */
+  peakMiB: z.number(),
+});
+
+const cli = z.object({
+  scenario: z.literal("cli"),
+  machine,
+  /** Starts of each command. */
+  size: z.object({ starts: z.number() }),
+  /** By command line. */
+  commands: z.record(z.string(), start),
+});
+export type Cli = z.output<typeof cli>;
+
 const rest = z.object({
   scenario: z.literal("rest"),
   machine,
@@ -67,6 +103,8 @@ const jobs = z.object({
   ended: z.number(),
   /** From the end of a task at the service to the job's status. */
   latencySeconds: z.object({ median: z.number(), p95: z.number(), longest: z.number() }),
+  /** From the poll that shows the end to the job's status: what comes beyond the poll interval. */
+  afterPollMs: quantiles,
   pollsPerTask: z.number(),
   writesPerJob: z.number(),
   /** Paid requests beyond one for each job. */
@@ -127,13 +165,22 @@ const bills = z.object({
 });
 export type Bills = z.output<typeof bills>;
 
-export const measurement = z.discriminatedUnion("scenario", [churn, rest, jobs, takeover, stream, bills]);
+export const measurement = z.discriminatedUnion("scenario", [churn, latency, rest, jobs, takeover, stream, bills, cli]);
 /** One scenario in one size. */
 export type Measurement = z.output<typeof measurement>;
 export type ScenarioName = Measurement["scenario"];
 
 /** In the order of the page. */
-export const SCENARIO_NAMES: readonly ScenarioName[] = ["churn", "rest", "jobs", "takeover", "stream", "bills"];
+export const SCENARIO_NAMES: readonly ScenarioName[] = [
+  "churn",
+  "latency",
+  "rest",
+  "jobs",
+  "takeover",
+  "stream",
+  "bills",
+  "cli",
+];
 
 /** Replaces the measurement of the same scenario and size. */
 export function withMeasurement(present: readonly Measurement[], added: Measurement): Measurement[] {

@@ -2,8 +2,10 @@ import type { Tool } from "../tools/programs/tool.ts";
 import { measureBills } from "./bills.ts";
 import { measureChurn } from "./churn.ts";
 import type { BenchOptions } from "./cluster.ts";
+import { measureColdStart } from "./cold-start.ts";
 import type { NumberFlags } from "./flags.ts";
 import { measureJobs } from "./jobs.ts";
+import { measureLatency } from "./latency.ts";
 import { measureRest } from "./rest.ts";
 import type { Measurement, ScenarioName } from "./scenario-figures.ts";
 import { measureStream } from "./stream.ts";
@@ -15,11 +17,15 @@ export type Scenario = {
   measure(options: BenchOptions, flags: NumberFlags): Promise<Measurement>;
 };
 
-/** With defaults that take less than about two minutes each on a machine that does nothing else. */
+/** With defaults that take less than about two minutes each on a machine that does nothing else; latency takes four. */
 export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   churn: {
     tools: ["bench-remote"],
     measure: (options, { endpoints = 1_000, rounds = 3 }) => measureChurn({ ...options, endpoints, rounds }),
+  },
+  latency: {
+    tools: ["bench-remote"],
+    measure: (options, { endpoints = 10_000, changes = 200 }) => measureLatency({ ...options, endpoints, changes }),
   },
   rest: {
     tools: ["bench-remote"],
@@ -45,5 +51,9 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   bills: {
     tools: [],
     measure: (options, { records = 100_000 }) => measureBills({ ...options, records }),
+  },
+  cli: {
+    tools: [],
+    measure: (options, { starts = 15 }) => measureColdStart({ ...options, starts }),
   },
 };

@@ -1,6 +1,8 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
+import { parse } from "yaml";
 import { bundleOptions } from "../../scripts/bundle-options.ts";
 import { prepareTool, type Tool, tool } from "../../tools/programs/tool.ts";
 import type { BenchCluster } from "../cluster.ts";
@@ -32,11 +34,12 @@ export async function preparePeers(
 /** The command line of a prepared peer. All peers have the same flags. */
 export async function peerCommand(peer: Peer, cluster: BenchCluster): Promise<readonly string[]> {
   const { remote, controlPlane, guarded } = cluster;
+  const kubeconfig = peer === "bare" ? await asJSON(controlPlane.kubeconfig, guarded.dir) : controlPlane.kubeconfig;
   return [
     ...(await PROGRAMS[peer](guarded.dir)),
     `--workers=${WORKERS}`,
     `--base=${remote.baseURL}`,
-    `--kubeconfig=${controlPlane.kubeconfig}`,
+    `--kubeconfig=${kubeconfig}`,
   ];
 }
 
@@ -45,12 +48,20 @@ const PROGRAMS: Readonly<Record<Peer, (folder: string) => Promise<readonly strin
   "controller-runtime": async () => [await tool("bench-peer")],
   "kube-rs": async () => [await tool("bench-kube-rs")],
   kopf: async () => [await tool("bench-kopf"), fileURLToPath(new URL("./kopf/main.py", import.meta.url))],
-  "client-node": async (folder) => [process.execPath, ...NODE_FLAGS, await bundleClientNode(folder)],
+  "client-node": async (folder) => [process.execPath, ...NODE_FLAGS, await bundle("client-node", folder)],
+  bare: async (folder) => [process.execPath, ...NODE_FLAGS, await bundle("bare", folder, bundleOptions.plugins)],
 };
 
-/** As Mooring's bundle, so that both load as fast. The plug-ins of that bundle are for its own sources. */
-async function bundleClientNode(folder: string): Promise<string> {
-  const main = fileURLToPath(new URL("./client-node/main.ts", import.meta.url));
-  await build({ ...bundleOptions, entryPoints: { "client-node": main }, outdir: folder, plugins: [] });
-  return join(folder, "client-node.mjs");
+/** As Mooring's bundle, so that both load as fast. Its plug-ins are for code that imports the same parts of libraries as its own. */
+async function bundle(peer: Peer, folder: string, plugins: Plugin[] = []): Promise<string> {
+  const main = fileURLToPath(new URL(`./${peer}/main.ts`, import.meta.url));
+  await build({ ...bundleOptions, entryPoints: { [peer]: main }, outdir: folder, plugins });
+  return join(folder, `${peer}.mjs`);
+}
+
+/** For a program that reads no YAML. */
+async function asJSON(kubeconfig: string, folder: string): Promise<string> {
+  const file = join(folder, "kubeconfig.json");
+  await writeFile(file, JSON.stringify(parse(await readFile(kubeconfig, "utf8"))), { mode: 0o600 });
+  return file;
 }

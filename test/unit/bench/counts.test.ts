@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { costsBetween } from "../../../bench/costs.ts";
 import { dividedBy, sumOf } from "../../../bench/counts.ts";
-import { duplicatesIn, quantile } from "../../../bench/jobs.ts";
+import { beyondPolls, duplicatesIn, quantile } from "../../../bench/jobs.ts";
 import { metricBy } from "../../../bench/metric.ts";
 import { callsIn } from "../../../bench/remotes.ts";
 import { peaksOf } from "../../../bench/stream.ts";
@@ -46,6 +46,19 @@ describe("the quantile of sorted values", () => {
   ])("$share is $value", ({ share, value }) => {
     expect(quantile(values, share)).toBe(value);
   });
+});
+
+it("what comes beyond the poll interval counts from the last poll of a task", () => {
+  const poll = (task_id: string, seconds: number) => ({
+    query: { task_id },
+    time: new Date(seconds * 1_000).toISOString(),
+  });
+  const polls = [poll("a", 1), poll("b", 2), poll("a", 3), poll("unfinished", 9)];
+  const ended = new Map([
+    ["a", 3_040],
+    ["b", 2_012],
+  ]);
+  expect(beyondPolls(polls, ended)).toEqual([12, 40]);
 });
 
 it("a second paid request for a job is a duplicate; a refused one is none", () => {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { FLAG_NAMES, parseFlags } from "../../../bench/flags.ts";
+import { FLAGS, helpText, parseFlags } from "../../../bench/flags.ts";
 import { SCENARIO_NAMES } from "../../../bench/scenario-figures.ts";
 import { SCENARIOS } from "../../../bench/scenarios.ts";
 
@@ -28,10 +28,13 @@ describe("the flags of the benchmark", () => {
   });
 
   it.each([
-    { args: ["--scenario", "churn,storm"], message: '"storm" is none of churn, rest, jobs, takeover, stream, bills' },
+    {
+      args: ["--scenario", "churn,storm"],
+      message: '"storm" is none of churn, latency, rest, jobs, takeover, stream, bills, cli',
+    },
     {
       args: ["--peers", "gopher"],
-      message: '--peers gopher: "gopher" is none of controller-runtime, client-node, kube-rs, kopf',
+      message: '--peers gopher: "gopher" is none of controller-runtime, client-node, bare, kube-rs, kopf',
     },
     { args: ["--objects", "1000,x"], message: "--objects 1000,x: use integers above 0" },
     { args: ["--endpoints", "1.5"], message: "--endpoints 1.5: use an integer above 0" },
@@ -41,10 +44,18 @@ describe("the flags of the benchmark", () => {
     expect(() => parseFlags(args)).toThrow(message);
   });
 
+  it("--help prints each flag with its meaning", () => {
+    expect(parseFlags(["--help"]).help).toBe(true);
+    for (const [flag, meaning] of Object.entries(FLAGS)) {
+      expect(helpText().split("\n")).toContain(`  --${flag.padEnd(15)}${meaning}`);
+    }
+  });
+
   it("are all in docs/reference/performance.md, and so are the scenarios", async () => {
     const page = await readFile(new URL("../../../docs/reference/performance.md", import.meta.url), "utf8");
     const table = page.split("| flag | meaning |")[1]?.split("\n\n")[0] ?? "";
-    for (const flag of FLAG_NAMES) expect(table).toContain(`\`--${flag}\``);
+    const rows = Object.entries(FLAGS).map(([flag, meaning]) => `| --${flag} | ${meaning} |`);
+    expect(table.replaceAll("`", "").split("\n").slice(2)).toEqual(rows);
     for (const name of SCENARIO_NAMES) expect(page).toContain(`**${name}**`);
     expect(Object.keys(SCENARIOS)).toEqual(SCENARIO_NAMES);
   });

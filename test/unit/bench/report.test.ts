@@ -68,12 +68,22 @@ describe("a comparison", () => {
     const text = figuresText({ ...NO_FIGURES, drains: [{ ...drain, rounds }] });
     expect(text).toContain("|  | controller-runtime | client-node | Mooring | ratio | ratio to client-node | goal |");
     expect(text).toContain(
-      "| time until all are Ready, s | 10 (10 to 20) | 18 (11 to 20) | 10 (9 to 22) | 1 (0.9 to 1.1) | 0.5 (0.5 to 2) | at most 0.8: not met |",
+      "| time until all are Ready, s | 10 (10 to 20) | 18 (11 to 20) | 10 (9 to 22) | 1 (0.9 to 1.1) | 0.5 (0.5 to 2) | at most 0.8: not met; ratio to client-node: at most 0.9: met |",
     );
     expect(text).toContain(
       "| start to first remote call, s | 0.5 (0.5 to 0.5) | 0.5 (0.5 to 0.5) | 0.5 (0.5 to 0.5) |  |  | at most 0.4 s: not met |",
     );
     expect(text).toContain("| duplicate creates | 0 | 0 | 0 |  |  | 0: met |");
+  });
+
+  it("shows the ratio of the bare program, and the goals that it does not reach either", () => {
+    const rounds = { ...drain.rounds, bare: [9, 10, 9].map(round) };
+    const text = figuresText({ ...NO_FIGURES, drains: [{ ...drain, rounds }] });
+    expect(text).toContain("|  | controller-runtime | bare | Mooring | ratio | ratio of bare | goal |");
+    expect(text).toContain("| 1 (0.9 to 1.1) | 0.9 (0.5 to 0.9) | at most 0.8: not met |");
+    expect(text).toContain(
+      "\nThe bare program does not reach every goal either: time until all are Ready (0.9, goal 0.8), API server's CPU (1, goal 0.8).\n",
+    );
   });
 
   it("shows a peer that failed, and why, without figures and ratio", () => {

@@ -34,6 +34,15 @@ const costs = { cpuSeconds: 1, reconciles: 60, apiRequests: { get: 5 }, remoteCa
 const all: readonly Measurement[] = [
   churn,
   {
+    scenario: "latency",
+    machine,
+    size: { endpoints: 10_000 },
+    changes: 200,
+    storeMs: { median: 4, p99: 9 },
+    updateMs: { median: 11, p99: 45 },
+    readyMs: { median: 30, p99: 90 },
+  },
+  {
     scenario: "rest",
     machine,
     size: { endpoints: 1_000 },
@@ -57,6 +66,7 @@ const all: readonly Measurement[] = [
     longestSeconds: 60,
     ended: 150,
     latencySeconds: { median: 1.25, p95: 3.5, longest: 4 },
+    afterPollMs: { median: 12, p99: 80 },
     pollsPerTask: 3,
     writesPerJob: 4.75,
     duplicates: 0,
@@ -97,6 +107,12 @@ const all: readonly Measurement[] = [
     beforeMiB: 112,
     peakMiB: 171,
   },
+  {
+    scenario: "cli",
+    machine: { ...machine, kubernetes: "" },
+    size: { starts: 15 },
+    commands: { "mooring --help": { medianMs: 180, lowestMs: 170, cpuMs: 200, peakMiB: 71 } },
+  },
 ];
 
 describe("the page of the scenarios", () => {
@@ -106,6 +122,12 @@ describe("the page of the scenarios", () => {
     { title: "## Churn", row: "| remote calls per change: update | 1.01 |" },
     { title: "## Churn", row: "| remote calls per change: list-v2 | 0.01 |" },
     { title: "## Churn", row: "| needless updates; goal: 0 | 2 |" },
+    {
+      title: "## Latency of a change",
+      row: "| from then until the update is at the service: p99, ms; goal: 100 | 45 |",
+    },
+    { title: "## Jobs under a rate limit", row: "| poll that shows the end to the status: p99, ms; goal: 100 | 80 |" },
+    { title: "## Start of commands", row: "| `mooring --help`: median, ms | 180 |" },
     { title: "## Rest", row: "| remote calls per minute: list-v2 | 10 |" },
     { title: "## Rest", row: "| goal for remote calls: endpoints / page size of 100 | 10 |" },
     { title: "## Jobs under a rate limit", row: "| end of the task to the status: p95, s | 3.5 |" },
