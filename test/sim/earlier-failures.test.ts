@@ -23,4 +23,5 @@ it.each([
   ["a user suspends a job whose record was withdrawn when the operator stopped", 6040804],
   ["a process releases an account while another one stops, and only to one that serves fewer all the time", 40021],
   ["a process releases an account that only finished jobs name, and another one takes it", 30101],
+  ["a process is killed right after it released an account, and only its other account moves", 320042],
 ])("%s: the invariants hold in seed %i", (_what, seed) => expectHolds(seed, 1, 0, { batches: [] }));

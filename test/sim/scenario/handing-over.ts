@@ -46,7 +46,7 @@ export async function handOver(world: World, run: Run): Promise<void> {
   }
 }
 
-/** Waits until no process serves two accounts more than another one. */
+/** Waits until no process serves two accounts more than another one, and none is on its way from one to another. */
 export async function balance(world: World, run: Run): Promise<void> {
   const { judge, replicas, scheduler } = world;
   const end = scheduler.now() + BALANCED_MS;
@@ -54,9 +54,14 @@ export async function balance(world: World, run: Run): Promise<void> {
     const counts = replicas.running().map(({ identity }) => countOf(world, identity));
     return counts.length < world.plan.replicas ? 2 : Math.max(...counts) - Math.min(...counts);
   };
-  while (excess() > 1 && judge.first() === undefined) {
+  const unserved = () =>
+    [...world.servers.present()].flatMap(([account, server]) =>
+      server === undefined && isNeeded(world, account) ? account : [],
+    );
+  while ((excess() > 1 || unserved().length > 0) && judge.first() === undefined) {
     if (scheduler.now() > end) {
-      judge.violated("Served", `a process serves ${excess()} accounts more than another one after ${BALANCED_MS} ms`);
+      const found = `a process serves ${excess()} accounts more than another one, and nobody serves ${unserved().length}`;
+      judge.violated("Served", `${found} after ${BALANCED_MS} ms`);
       return;
     }
     await run(scheduler.now() + SETTLED_MS);
