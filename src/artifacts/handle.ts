@@ -105,6 +105,7 @@ export function createHandle(backend: Backend, options: CopyHandleOptions): Arti
       const found = await backend.digest(checkKey(key), signal);
       return found?.bytes === bytes && found.sha256 === sha256;
     },
+    remove: (key, signal) => backend.remove(checkKey(key), signal),
     reuse: () => options.limits().reuse,
     abandon: (key, signal) => backend.clear(checkKey(key), signal),
     probe: (signal) => backend.probe(signal),

@@ -82,6 +82,8 @@ export type ArtifactStoreHandle = {
   create(key: string, text: string, signal: AbortSignal): Promise<boolean>;
   /** Whether the object under a key has this content. */
   holds(key: string, content: Digest, signal: AbortSignal): Promise<boolean>;
+  /** Deletes the object under a key. Nothing happens without one. @throws ArtifactError */
+  remove(key: string, signal: AbortSignal): Promise<void>;
   /** Whether jobs that do not say so reuse results in this store. Undefined: the store does not say. */
   reuse(): boolean | undefined;
   /** Deletes the leftovers of an interrupted copy to this key that nobody continues; a complete object stays. */
@@ -135,6 +137,7 @@ export type Backend = {
   create(key: string, text: string, signal: AbortSignal): Promise<boolean>;
   /** Undefined: there is no such object, or it may not be read. */
   digest(key: string, signal: AbortSignal): Promise<Digest | undefined>;
+  remove(key: string, signal: AbortSignal): Promise<void>;
   /** Removes all leftovers of this key. */
   clear(key: string, signal: AbortSignal): Promise<void>;
   probe(signal: AbortSignal): Promise<void>;

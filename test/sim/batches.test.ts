@@ -39,6 +39,29 @@ describe("each item of a batch is paid for once", () => {
     expect(paid).toBe(5);
   });
 
+  const lost = {
+    fault: "requests",
+    of: "service",
+    at: 20_000,
+    forMs: 5 * MINUTE_MS,
+    share: 1,
+    kinds: ["responseLost"],
+    writesOnly: true,
+  } as const;
+
+  it("when every response is lost, once before and once after the one decision about all of them", async () => {
+    const { violation, paid } = await runPlan(planWith({ synchronous: false, maxHalted: 20 }, [lost]));
+    expect(violation).toBeUndefined();
+    expect(paid).toBe(2 * serials.length);
+  });
+
+  it("when every response is lost and nobody decides, for no more items than parallelism and maxHaltedIndexes", async () => {
+    const { violation, paid } = await runPlan(planWith({ synchronous: false, maxHalted: 2 }, [lost]));
+    expect(violation).toBeUndefined();
+    expect(paid).toBeGreaterThan(serials.length + 2);
+    expect(paid).toBeLessThanOrEqual(serials.length + 2 + book.parallelism);
+  });
+
   it("while the operator crashes again and again, and responses are lost", async () => {
     const crashes = [22_000, 23_500, 26_000, 31_000, 36_000, 40_000, 47_000, 55_000, 63_000, 80_000];
     const plan = planWith({ parallelism: 4 }, [

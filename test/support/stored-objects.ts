@@ -78,6 +78,17 @@ export function describeStoredObjects(openStore: () => Promise<ArtifactStoreHand
       await expect(store.link("nowhere", signal)).rejects.toMatchObject({ kind: "NotFound" });
     });
 
+    it("are removed, and others stay", async () => {
+      const { store, key } = await scene();
+      for (const one of [`${key}/a`, `${key}/b`]) await store.create(one, "one", signal);
+      await store.remove(`${key}/a`, signal);
+      await expect(read(store, `${key}/a`)).rejects.toMatchObject({ kind: "NotFound" });
+      expect((await read(store, `${key}/b`))?.text).toBe("one");
+      for (const again of [`${key}/a`, `${key}/b`, `${key}/b`]) await store.remove(again, signal);
+      await store.create(`${key}/b`, "two", signal);
+      expect((await read(store, `${key}/b`))?.text).toBe("two");
+    });
+
     it("that do not exist are not read", async () => {
       const { store, key } = await scene();
       await expect(read(store, key)).rejects.toMatchObject({ kind: "NotFound" });

@@ -20,8 +20,9 @@ export const batchPhases = ["Pending", "Running", "Suspended", "Succeeded", "Fai
 
 /** Most items in the spec itself. */
 const INLINE_ITEMS = 100;
-/** Most jobs of a batch at a time. Bounds `status.activeIndexes`. */
+/** Most jobs of a batch at a time, those that are halted and the others. Their sum bounds `status.activeIndexes`. */
 const MAX_PARALLELISM = 500;
+const MAX_HALTED = 2_000;
 
 /** Fields of a job that its batch sets, so that neither the template nor an item has them. */
 export const BATCH_FIELDS = {
@@ -111,7 +112,11 @@ const fields = z.object({
     })
     .describe("Where the results are stored."),
   accountRef: accountRefSchema.optional(),
-  parallelism: int(1, "Most jobs that exist at a time, 1 to 500. Default 10.", MAX_PARALLELISM).default(10),
+  parallelism: int(
+    1,
+    "Most jobs at a time, 1 to 500. A job that is Halted does not count: see maxHaltedIndexes. Default 10.",
+    MAX_PARALLELISM,
+  ).default(10),
   backoffLimitPerIndex: int(
     0,
     "How many times the job of an item is submitted, and paid for, again after its remote task failed. 0 to 10. Default 0.",
@@ -122,6 +127,11 @@ const fields = z.object({
     "When more items have failed, no more are started, and the batch fails. Default: all items are tried.",
     100_000,
   ).optional(),
+  maxHaltedIndexes: int(
+    0,
+    "When more jobs are Halted, each with a request that may have been paid for, no more items are started until you decide (mooring resolve). 0 to 2000. Default 100.",
+    MAX_HALTED,
+  ).default(100),
   suspend: flag(
     "True: no item is started, and jobs that have sent nothing wait. The service cannot stop what was submitted. Default false.",
   ).default(false),
@@ -137,7 +147,14 @@ const fields = z.object({
   reuse: commonJobSpec.reuse,
 });
 
-const MUTABLE = ["suspend", "parallelism", "maxFailedIndexes", "activeDeadlineSeconds", "ttlSecondsAfterFinished"];
+const MUTABLE = [
+  "suspend",
+  "parallelism",
+  "maxFailedIndexes",
+  "maxHaltedIndexes",
+  "activeDeadlineSeconds",
+  "ttlSecondsAfterFinished",
+];
 
 const FIXED: Record<string, "required" | "optional"> = Object.fromEntries(
   Object.entries(fields.shape)
@@ -202,7 +219,10 @@ export const mediaBatchStatusSchema = z
     startTime: time("When the items were checked. activeDeadlineSeconds starts here.").optional(),
     completionTime: time("When the batch ended.").optional(),
     duration: text(64, "Time from startTime to completionTime as a Go duration.", 0).optional(),
-    parts: int(0, "Parts of the index that are complete, below .mooring/batches/ in the store.").optional(),
+    parts: int(
+      0,
+      "Parts of the index that are complete, below .mooring/batches/ in the store. Absent when they are removed, because index.jsonl is stored.",
+    ).optional(),
     index: z
       .object({
         uri: text(4096, "Location of the file.", 0),

@@ -71,6 +71,10 @@ export function createS3Backend(options: S3Options): Backend {
       const key = full(short);
       return bucket.call(key, signal, () => storedDigest(bucket, key, signal));
     },
+    remove(short, signal) {
+      const key = full(short);
+      return bucket.call(key, signal, () => removeObject(bucket, key, signal));
+    },
     clear(short, signal) {
       const key = full(short);
       return bucket.call(key, signal, () => clear(key, signal));

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { link, rm, writeFile } from "node:fs/promises";
+import { link, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../base/connection-words.ts";
 import { ArtifactError } from "../errors.ts";
@@ -77,6 +77,13 @@ export function createVolumeBackend({ root, path: base }: VolumeOptions): Backen
         throw error;
       }
     },
+    remove: (key) =>
+      guarded(key, async () => {
+        const { folder, path } = await placeOf(root, base, key);
+        await rm(path, { force: true });
+        // The last file takes its folder with it; another one may be written there at any time.
+        await rmdir(folder).catch(() => undefined);
+      }),
     clear: (key) => guarded(key, async () => removePartials(await placeOf(root, base, key))),
     probe: (signal) =>
       guarded("probe", async () => {

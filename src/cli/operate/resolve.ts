@@ -43,7 +43,8 @@ Mooring knows. Then decide:
   --resubmit     send the request again, which may be paid for twice
   --give-up      delete the job
 
-Of a MediaBatch, the command lists the halted jobs, and carries out one decision for all of them.
+Of a MediaBatch, the command lists the halted jobs, and carries out one decision for all of them. A batch goes on beside its
+halted jobs, up to maxHaltedIndexes: decide when it shows JobsHalted, once for all.
 
 Examples:
   mooring resolve speechjob/greeting -n team-a
@@ -63,7 +64,7 @@ export function registerResolveCommand(program: Command): void {
     .addOption(new Option("--task-id <id>", "attach the job to this task").conflicts(["resubmit", "giveUp"]))
     .addOption(new Option("--resubmit", "send the request again, which may be paid for twice").conflicts("giveUp"))
     .option("--give-up", "delete the job; its request may have been charged")
-    .option("--timeout <duration>", "how long to wait for the operator, such as 30s or 5m", "60s")
+    .option("--timeout <duration>", "how long to wait for an answer of the operator, such as 30s or 5m", "60s")
     .addOption(new Option("-o, --output <format>", "text, json or yaml").choices(FORMATS).default("text"))
     .addHelpText("after", HELP + exitCodesHelp("resolve"))
     .action(async (words: string[], flags: ResolveFlags) => run(objectWords(words, RESOLVED_KINDS), flags));
@@ -101,7 +102,7 @@ async function batchText(
   decision: HaltDecision | undefined,
   { timeoutMs, output }: { timeoutMs: number; output: ResolveFlags["output"] },
 ): Promise<string> {
-  if (decision !== undefined) return `${oneLine(await actOnAll(kube, batch, decision, timeoutMs))}\n`;
+  if (decision !== undefined) return `${oneLine(await actOnAll(kube, batch, decision, { timeoutMs }))}\n`;
   const jobs = await haltedJobsOf(kube, batch);
   if (output === "text") return haltedText(batch, jobs);
   return documentOf(

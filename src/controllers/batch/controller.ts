@@ -16,7 +16,7 @@ import type { BatchDeps, BatchWiring } from "./deps.ts";
 import { createIndexSet } from "./index-set.ts";
 import { type BatchMemory, createBatchMemories } from "./memory.ts";
 import { progressOf } from "./progress.ts";
-import { writeIndex } from "./results.ts";
+import { removeParts, writeIndex } from "./results.ts";
 import { runRound } from "./round.ts";
 import { itemReferences } from "./source.ts";
 import { type BatchOutcome, batchStatusOf } from "./status.ts";
@@ -37,7 +37,12 @@ export function createBatchReconciler(
   const deps: BatchDeps = { ...wiring, shared, kind, wholes: createWholeObjects<MediaBatch>(shared.reader, kind) };
   const memories = createBatchMemories();
   const referenceKey = (key: string) => `${kind.resource.plural}:${key}`;
-  const run = createReconciler<MediaBatch>({ kind, reconcile });
+  const run = createReconciler<MediaBatch>({
+    kind,
+    reconcile,
+    forgetDeleted: ({ key }, context) => removeDeleted(key, context),
+    finalize: (batch, context) => removeDeleted(keyOf(batch), context),
+  });
 
   function forget(key: string): void {
     memories.forget(key);
@@ -45,11 +50,7 @@ export function createBatchReconciler(
   }
 
   return {
-    async reconcile(request, context) {
-      const present = kind.store.get(request.key);
-      if (present === undefined || present.metadata.deletionTimestamp !== undefined) forget(request.key);
-      return run(request, context);
-    },
+    reconcile: run,
     underWay: () => undefined,
     forget,
   };
@@ -64,7 +65,7 @@ export function createBatchReconciler(
     const key = keyOf(batch);
     if (isEnded(batch)) {
       forget(key);
-      return removeEnded(batch, context);
+      return cleanUp(batch, context);
     }
     const memory = memories.of(key, batch);
     const soon = memory.wroteAt + ROUND_MS - shared.clock.monotonic();
@@ -96,7 +97,9 @@ export function createBatchReconciler(
     shared.references.track(referenceKey(keyOf(batch)), itemReferences(batch), { waits: blocked });
     if (items.kind !== "Usable" && batch.status?.total === undefined) return hold(batch, heldByItems(items), context);
     try {
+      memory.batch = batch;
       const round = await runRound({ deps, memory, context: parts, items, store: store.store });
+      memory.batch = round.batch;
       announceStall(shared.recorder, batch, getCondition(round.batch.status?.conditions, "Stalled"), "Run");
       if (!round.fresh) return { requeueAfterMs: ROUND_MS };
       if (round.plan.ended) return await end(round, store.store, signal);
@@ -137,6 +140,28 @@ export function createBatchReconciler(
   async function acknowledge(batch: MediaBatch, requested: string, { signal }: ReconcileContext): Promise<MediaBatch> {
     const status = { ...(batch.status ?? { conditions: [] }), lastHandledReconcileAt: requested };
     return kind.patchStatus(batch, status, signal);
+  }
+
+  /** index.jsonl is stored, and the status shows it: the parts that it was made of go, and after its TTL the batch. */
+  async function cleanUp(batch: MediaBatch, context: ReconcileContext): Promise<Result> {
+    if (batch.status?.parts === undefined) return removeEnded(batch, context);
+    const store = wiring.stores.resolve(batch.metadata.namespace, batch.spec.output.storeRef);
+    if (store.kind === "Checking") return undefined;
+    if (store.kind === "Held") return removeEnded(batch, context);
+    await removeParts(store.store, batch, context.signal);
+    const { parts: _, ...status } = batch.status;
+    return removeEnded(await kind.patchStatus(batch, status, context.signal), context);
+  }
+
+  /** Nobody needs the parts of a batch that is deleted before its end. They stay if no process works on it at that time. */
+  async function removeDeleted(key: string, { signal }: ReconcileContext): Promise<Result> {
+    const batch = memories.find(key)?.batch;
+    if (batch !== undefined) {
+      const store = wiring.stores.resolve(batch.metadata.namespace, batch.spec.output.storeRef);
+      if (store.kind === "Usable") await removeParts(store.store, batch, signal);
+    }
+    forget(key);
+    return undefined;
   }
 
   /** Deletes an ended batch after ttlSecondsAfterFinished. */

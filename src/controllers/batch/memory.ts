@@ -11,6 +11,8 @@ type GoodItems = Extract<CheckedItems, { kind: "Good" }> & { quantities: { opera
 /** What this process remembers of a batch. Everything else is in its status and in the store. */
 export type BatchMemory = {
   uid: string;
+  /** As the last round left it: what a deleted batch has in its store. Undefined: there was no round. */
+  batch: MediaBatch | undefined;
   reader: ItemReader;
   log: ResultLog;
   /** The check of all items: under way, or how it ended. Undefined: there was none yet. `at`: monotonic ms. */
@@ -26,6 +28,7 @@ export type BatchMemory = {
 export type BatchMemories = {
   /** Forgets a former batch with the same key. */
   of(key: string, batch: MediaBatch): BatchMemory;
+  find(key: string): BatchMemory | undefined;
   forget(key: string): void;
 };
 
@@ -45,6 +48,7 @@ export function createBatchMemories(): BatchMemories {
       forget(key);
       const memory: BatchMemory = {
         uid,
+        batch: undefined,
         reader: createItemReader(batch.spec.items.format, jobResourceOf(batch).kind),
         log: createResultLog(),
         check: undefined,
@@ -55,6 +59,7 @@ export function createBatchMemories(): BatchMemories {
       memories.set(key, memory);
       return memory;
     },
+    find: (key) => memories.get(key),
     forget,
   };
 }

@@ -18,6 +18,8 @@ export type Observation = {
   parallelism: number;
   /** The batch ends when more indexes have failed. Undefined: all are tried. */
   maxFailedIndexes: number | undefined;
+  /** Nothing is started while more jobs are halted. */
+  maxHaltedIndexes: number;
   suspended: boolean;
   pastDeadline: boolean;
   progress: Progress;
@@ -57,13 +59,15 @@ export type BatchPlan = {
  * # Guarantees
  * - A job is created only for an index in `creating`. So a job that was seen once is never created again.
  * - An index is recorded before its job is removed, and is not started again.
- * - At most `parallelism` jobs exist, or may exist, at a time.
+ * - At most `parallelism` jobs that are not halted exist, or may exist, when one is started. With the halted ones, there are at most
+ *   `maxHaltedIndexes` more at any time.
  */
 export function planBatch(observed: Observation): BatchPlan {
   const { progress, children } = observed;
   const record: BatchPlan["record"] = { completed: [], failed: [], started: [], adopted: [], seen: [] };
   const remove: number[] = [];
   let existing = 0;
+  let halted = 0;
 
   for (const [index, state] of children) {
     if (isRecorded(progress, index)) {
@@ -73,6 +77,7 @@ export function planBatch(observed: Observation): BatchPlan {
     }
     if (!progress.active.has(index)) record.adopted.push(index);
     if (progress.creating.has(index)) record.seen.push(index);
+    if (state === "Halted") halted++;
     const into = endOf(state, record);
     if (into === undefined) existing++;
     else {
@@ -88,8 +93,8 @@ export function planBatch(observed: Observation): BatchPlan {
 
   const stopped = stopCauseOf(observed, progress.failed.size() + record.failed.length);
   const next = firstNotStarted(progress, record.adopted);
-  if (stopped === undefined && !observed.suspended) {
-    const free = Math.max(0, observed.parallelism - existing);
+  if (stopped === undefined && !observed.suspended && halted <= observed.maxHaltedIndexes) {
+    const free = Math.max(0, observed.parallelism - (existing - halted));
     for (let index = next; index < observed.total && record.started.length < free; index++) {
       if (!isStarted(progress, index) && !record.adopted.includes(index)) record.started.push(index);
     }

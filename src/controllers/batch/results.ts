@@ -8,7 +8,7 @@ import type { Job } from "../jobs/types.ts";
 import { resultName } from "./child.ts";
 import { recordsOf, START } from "./records.ts";
 
-type Store = Pick<ArtifactStoreHandle, "read" | "writer">;
+type Store = Pick<ArtifactStoreHandle, "read" | "writer" | "remove">;
 /** A line of index.jsonl: of one item that ended. */
 export type ResultLine = { index: number; json: string };
 
@@ -109,6 +109,12 @@ export function writeIndex(
     }
   }
   return write(store, joinKey(batch.spec.output.keyPrefix, "index.jsonl"), text(), { signal });
+}
+
+/** Removes the parts: index.jsonl has their lines, or the batch is deleted. @throws ArtifactError */
+export async function removeParts(store: Store, batch: MediaBatch, signal: AbortSignal): Promise<void> {
+  const { parts = 0 } = batch.status ?? {};
+  for (let part = 0; part <= parts; part++) await store.remove(partKey(batch, part), signal);
 }
 
 function partKey({ metadata: { uid } }: MediaBatch, part: number): string {

@@ -107,6 +107,7 @@ function observe(
     total: items.kind === "Usable" ? items.end.total : (status?.total ?? 0),
     parallelism: spec.parallelism,
     maxFailedIndexes: spec.maxFailedIndexes,
+    maxHaltedIndexes: spec.maxHaltedIndexes,
     suspended: spec.suspend || items.kind !== "Usable",
     pastDeadline: seconds !== undefined && started !== undefined && shared.clock.now() >= started + seconds * 1000,
     progress,
@@ -181,7 +182,7 @@ async function recordedIn({
   return {
     ...shownProgress(after),
     account: batch.status?.account ?? boundTo(account),
-    ...(parts > 0 ? { parts } : {}),
+    ...(ended.length > 0 ? { parts } : {}),
     ...(costs.length > 0 ? { costSoFar: formatYuan(costSoFar) } : {}),
     ...(items.kind === "Usable" ? await checkedItems(deps, context, items.end) : {}),
   };
@@ -218,8 +219,8 @@ function outcomeOf(
   if (batch.spec.suspend && plan.stopped === undefined) return { kind: "Suspended" };
   const started = after.completed.size() + after.failed.size() + after.active.size();
   const startsMore = plan.stopped === undefined && started < (batch.status?.total ?? Number.POSITIVE_INFINITY);
-  const full = after.active.size() >= batch.spec.parallelism;
-  const onlyHalted = halted > 0 && halted === after.active.size() && (full || !startsMore);
+  const waits = !startsMore || halted > batch.spec.maxHaltedIndexes;
+  const onlyHalted = halted > 0 && halted === after.active.size() && waits;
   return { kind: "Running", halted, onlyHalted };
 }
 

@@ -66,11 +66,20 @@ function conditionsOf(batch: MediaBatch, status: MediaBatchStatus, outcome: Batc
       if (!outcome.onlyHalted) return waitingConditions({ reason: "Progressing", message });
       const { name, namespace } = batch.metadata;
       const decide = `decide for all of them with mooring resolve mediabatch/${name} -n ${namespace}`;
-      return [stalledCondition({ reason: "JobsHalted", message: `${message}: ${decide}` })];
+      return [stalledCondition({ reason: "JobsHalted", message: `${message}${heldBack(batch, status)}: ${decide}` })];
     }
     case "Ended":
       return endConditions(batch, status, outcome.stopped);
   }
+}
+
+/** Items that are not started because too many jobs are halted. */
+function heldBack(
+  { spec }: MediaBatch,
+  { total = 0, succeeded = 0, failed = 0, active = 0 }: MediaBatchStatus,
+): string {
+  const held = total - succeeded - failed - active;
+  return held > 0 ? `; ${held} are not started, because maxHaltedIndexes is ${spec.maxHaltedIndexes}` : "";
 }
 
 function endConditions(

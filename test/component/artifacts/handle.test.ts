@@ -43,6 +43,7 @@ function memoryBackend(ends: string[], bufferBytes = 0, onWrite: (bytes: number)
     read: async () => undefined,
     create: async () => true,
     digest: async () => undefined,
+    remove: async () => {},
     clear: async () => {},
     probe: async () => {},
     usage: async () => 0,

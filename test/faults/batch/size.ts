@@ -7,10 +7,11 @@ const items = (short: number, long: number) => Number(process.env["MOORING_BATCH
  */
 export const IS_LONG = isLong;
 
-/** The operator is killed. `parallelism`: more than the items whose outcome is unknown, so that one command resolves all of them. */
+/** The operator is killed. `maxHaltedIndexes`: more than the items whose outcome is unknown, so that one command resolves all of them. */
 export const KILLED = {
   items: items(300, 5_000),
-  parallelism: isLong ? 500 : 100,
+  parallelism: 50,
+  maxHaltedIndexes: 2_000,
   /** Some requests are under way at a kill: their outcome is unknown. */
   requestsPerSecond: isLong ? 30 : 15,
   /** The share of requests with each fault. */

@@ -17,6 +17,10 @@ const attach = (world: World, kind: string, name: string, taskID: string) =>
 
 const withdraw = (object: string) => [`kubectl annotate ${object} -n team-a mooring.dev/attach-task-`];
 
+/** A video with the audio of another job. */
+const filmOf = (name: string, kind: string, source: string) =>
+  manifest("reference", { videoToVideo: { input: { audioFrom: { jobRef: { kind, name: source } } } } }, name);
+
 export const JOB_SCENES: readonly Scene[] = [
   {
     reason: "SubmissionUnknown",
@@ -201,5 +205,54 @@ export const JOB_SCENES: readonly Scene[] = [
     advice:
       "Create or repair the store (`mooring explain artifactstore/results`), or delete the job, which costs nothing:",
     commands: ["kubectl delete speechjob homeless -n team-a"],
+  },
+  {
+    reason: "WaitingForSource",
+    kind: "VideoJob",
+    name: "patient",
+    condition: "Ready",
+    when: "The job whose result `audioFrom` takes has not ended. This job continues when that one has succeeded. You need to act only if that one needs you, such as one that is suspended or Halted.",
+    async arrange({ world }) {
+      await world.apply(manifest("hd", { text: "held.", suspend: true }, "held-words"));
+      await waitForCondition(world, "SpeechJob", "held-words", "Suspended");
+      await world.apply(filmOf("patient", "SpeechJob", "held-words"));
+    },
+    advice: "Look at the other job (`mooring explain speechjob/held-words`). Here it is suspended:",
+    commands: [`kubectl patch speechjob held-words -n team-a --type=merge -p '{"spec":{"suspend":false}}'`],
+  },
+  {
+    reason: "SourceNotFound",
+    kind: "VideoJob",
+    name: "silent",
+    when: "The job whose result `audioFrom` takes does not exist. Nothing is sent.",
+    arrange: ({ world }) => world.apply(filmOf("silent", "SpeechJob", "no-words")),
+    advice: "Create the job that the message names: this one continues. Or delete this one, which costs nothing:",
+    commands: ["kubectl delete videojob silent -n team-a"],
+  },
+  {
+    reason: "SourceFailed",
+    kind: "VideoJob",
+    name: "mute",
+    when: "The job whose result `audioFrom` takes has failed, or its result cannot be read any more. Nothing is sent.",
+    async arrange({ world }) {
+      await world.apply(manifest("hd", { text: "please fail", backoffLimit: 0 }, "failed-words"));
+      await waitForCondition(world, "SpeechJob", "failed-words", "Failed");
+      await world.apply(filmOf("mute", "SpeechJob", "failed-words"));
+    },
+    advice:
+      "Delete the failed job, and create it again with a correct spec, which pays again: this one continues. Or delete this one, which costs nothing:",
+    commands: ["kubectl delete videojob mute -n team-a"],
+  },
+  {
+    reason: "SourceCycle",
+    kind: "VideoJob",
+    name: "hen",
+    when: "Jobs take each other's results in a circle, so that none of them can be sent.",
+    async arrange({ world }) {
+      await world.apply(filmOf("hen", "VideoJob", "egg"));
+      await world.apply(filmOf("egg", "VideoJob", "hen"));
+    },
+    advice: "Delete one of the jobs, and create it with another `audioFrom`. Nothing was paid:",
+    commands: ["kubectl delete videojob egg -n team-a"],
   },
 ];

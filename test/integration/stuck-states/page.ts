@@ -18,9 +18,6 @@ export const SHOWN_ELSEWHERE: Partial<Record<Reason, string>> = {
   ResponseUnusable: "has the commands of SubmissionUnknown: test/component/controllers/jobs/unusable.test.ts",
   StoreCorrupt: "needs a store that changes bytes: test/unit/artifacts",
   ObjectNotFound: "needs an object of a store: test/unit/controllers/store-objects.test.ts",
-  SourceNotFound: "is of the job that another one takes: test/sim/stories/chains.test.ts",
-  SourceFailed: "needs a job that failed: test/unit/controllers/jobs/inputs.test.ts",
-  SourceCycle: "needs jobs that wait for each other: test/sim/stories/chains.test.ts",
   ShareNotFound: "needs a ClusterAccount with shares: test/sim/stories/shares.test.ts",
   NotAllowedByShare: "needs a ClusterAccount with shares: test/sim/stories/shares.test.ts",
   SharesInvalid: "needs a ClusterAccount with shares: test/sim/stories/shares.test.ts",
@@ -43,7 +40,6 @@ export const NEED_NOBODY: readonly Reason[] = [
     "Submitting",
     "Queued",
     "Reusing",
-    "WaitingForSource",
     "Running",
   ] as const),
   ...([

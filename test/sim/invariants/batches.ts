@@ -2,25 +2,25 @@ import { batchOf } from "../../../src/controllers/batch/child.ts";
 import { indexesOf } from "../../../src/controllers/batch/index-set.ts";
 import type { ObjectMeta } from "../../../src/kube/types.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
-import { batchIn } from "../scenario/manifests.ts";
+import { batchIn, maxHaltedOf } from "../scenario/manifests.ts";
 import type { World } from "../scenario/world.ts";
 
 const JOBS = /^(speechjobs|videojobs)\./;
 
 /**
- * A batch never has more than `parallelism` jobs, and the status shows that an item ended before its job is removed. That an item is paid
- * for once is a part of PaidOnce.
+ * A batch never has more than `parallelism` jobs that were never halted, nor more than `maxHaltedIndexes` beside them, and the status shows
+ * that an item ended before its job is removed. That an item is paid for once is a part of PaidOnce.
  */
 export function watchBatches({ plan, storage, judge }: Pick<World, "plan" | "storage" | "judge">): void {
   const batches = plan.batches ?? [];
   if (batches.length === 0) return;
-  const jobs = new Map<string, Set<string>>();
+  const jobs = new Map<string, Map<string, { halted: boolean }>>();
   storage.onEvent((id, { object, type }) => {
     const metadata = objectAt(object, "metadata") as unknown as ObjectMeta;
     const of = JOBS.test(id) ? batchOf(metadata) : undefined;
     const batch = batches.find(({ name, namespace }) => name === of?.name && namespace === metadata.namespace);
     if (of === undefined || batch === undefined) return;
-    const known = jobs.get(of.uid) ?? new Set();
+    const known = jobs.get(of.uid) ?? new Map<string, { halted: boolean }>();
     jobs.set(of.uid, known);
     if (type === "DELETED") {
       known.delete(metadata.name);
@@ -30,9 +30,16 @@ export function watchBatches({ plan, storage, judge }: Pick<World, "plan" | "sto
       }
       return;
     }
-    known.add(metadata.name);
-    if (known.size > batch.parallelism) {
-      judge.violated("Concurrency", `batch ${batch.name} has ${known.size} jobs, ${batch.parallelism} allowed`);
+    const halted = known.get(metadata.name)?.halted === true || textAt(object["status"], "phase") === "Halted";
+    known.set(metadata.name, { halted });
+    const first = [...known.values()].filter((job) => !job.halted).length;
+    const allowed = batch.parallelism + maxHaltedOf(batch);
+    if (first > batch.parallelism || known.size > allowed) {
+      const limits = `${batch.parallelism} and ${allowed} allowed`;
+      judge.violated(
+        "Concurrency",
+        `batch ${batch.name} has ${known.size} jobs, ${first} of them never halted: ${limits}`,
+      );
     }
   });
 }
@@ -48,7 +55,7 @@ export function unfinishedBatches(world: Pick<World, "plan" | "cluster">): strin
   });
 }
 
-/** Every item of a batch that ended shows its end, and the store has the list of all of them. */
+/** Every item of a batch that ended shows its end, and the store has the list of all of them and no parts of it. */
 export function judgeBatches({
   plan,
   cluster,
@@ -62,6 +69,11 @@ export function judgeBatches({
     if (ended.size() !== batch.serials.length || bucket.find(textAt(index, "uri") ?? "") === undefined) {
       judge.violated("Recorded", `batch ${batch.name} ended with ${ended.size()} of ${batch.serials.length} items`);
     }
+    const parts = bucket
+      .uris()
+      .filter((uri) => uri.includes(`/.mooring/batches/${textAt(found?.["metadata"], "uid")}/`));
+    if (parts.length > 0)
+      judge.violated("Recorded", `batch ${batch.name} ended, and its store has ${parts.join(", ")}`);
     // Its jobs meet no fault that fails them: users release those that are halted.
     if (succeeded !== batch.serials.length) {
       judge.violated(

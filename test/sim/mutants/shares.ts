@@ -170,8 +170,37 @@ export const SHARE_GUARDS: readonly Mutant[] = [
   {
     name: "batch-parallelism",
     file: "src/controllers/batch/plan.ts",
-    find: "observed.parallelism - existing",
-    replace: "observed.parallelism * 10 - existing",
+    find: "observed.parallelism - (existing - halted)",
+    replace: "observed.parallelism * 10 - (existing - halted)",
+    tests: BATCH,
+  },
+  {
+    name: "batch-halted-place",
+    file: "src/controllers/batch/plan.ts",
+    find: "observed.parallelism - (existing - halted)",
+    replace: "observed.parallelism - existing",
+    tests: BATCH,
+  },
+  {
+    name: "batch-max-halted",
+    file: "src/controllers/batch/plan.ts",
+    find: " && halted <= observed.maxHaltedIndexes",
+    replace: "",
+    tests: BATCH,
+  },
+  {
+    name: "batch-parts",
+    file: "src/controllers/batch/controller.ts",
+    find: "const { parts: _, ...status } = batch.status;",
+    replace: "const status = batch.status;",
+    tests: BATCH,
+  },
+  {
+    name: "batch-parts-last",
+    file: "src/controllers/batch/controller.ts",
+    find: "const index = await writeIndex(store, batch, recorded.has, signal);",
+    replace:
+      "const index = await writeIndex(store, batch, recorded.has, signal); await removeParts(store, batch, signal);",
     tests: BATCH,
   },
   {

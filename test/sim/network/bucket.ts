@@ -13,6 +13,7 @@ export type Bucket = {
   /** How one process reaches the stores, and the results at the service. */
   storageOf(identity: string, network: BucketNetwork): Storage;
   find(uri: string): StoredArtifact | undefined;
+  uris(): string[];
   /** Writers that running processes opened and did not end. */
   openSinks(): number;
 };
@@ -165,6 +166,7 @@ export function createBucket({ expiresAt, now, judge }: Sources): Bucket {
           "StoreUnreachable",
         ),
       digest: (short, signal) => ask(signal, () => objects.get(`${place}/${short}`), "StoreUnreachable"),
+      remove: (short, signal) => ask(signal, () => void objects.delete(`${place}/${short}`), "StoreUnreachable"),
       clear: (short, signal) => ask(signal, () => void uploads.delete(`${place}/${short}`), "StoreUnreachable"),
       probe: (signal) => ask(signal, () => {}, "StoreUnreachable"),
       usage: async () => 0,
@@ -195,6 +197,7 @@ export function createBucket({ expiresAt, now, judge }: Sources): Bucket {
   return {
     storageOf,
     find: (uri) => objects.get(uri.replace("s3://", "")),
+    uris: () => [...objects.keys()].map((key) => `s3://${key}`),
     openSinks: () => [...sinks.values()].filter(({ time }) => time.alive()).length,
   };
 }

@@ -153,7 +153,8 @@ export function manifestOf(object: ObjectPlan): Json {
 }
 
 /** A batch whose items name what is sent by their serials. */
-export function batchManifest({ name, kind, serials, parallelism, synchronous, reuse }: BatchPlan): Json {
+export function batchManifest(batch: BatchPlan): Json {
+  const { name, kind, serials, parallelism, synchronous, reuse } = batch;
   const marks = serials.map((serial) => markOf({ serial }));
   const speech = {
     model: synchronous ? "speech-2.6-turbo" : "speech-2.6-hd",
@@ -167,10 +168,14 @@ export function batchManifest({ name, kind, serials, parallelism, synchronous, r
     template: kind === "SpeechJob" ? { speech } : { video },
     output: { storeRef: { name: "results" }, keyPrefix: name },
     parallelism,
+    maxHaltedIndexes: maxHaltedOf(batch),
     ...(reuse ? { reuse: "SameRequest" } : {}),
   };
   return { apiVersion: "mooring.dev/v1alpha1", kind: "MediaBatch", metadata: { name }, spec };
 }
+
+/** Default: a user decides before many jobs are halted. */
+export const maxHaltedOf = ({ maxHalted = 3 }: Pick<BatchPlan, "maxHalted">): number => maxHalted;
 
 export function batchIn(world: { cluster: Cluster }, batch: BatchPlan): Json | undefined {
   return world.cluster.get(mediaBatchResource, batch);

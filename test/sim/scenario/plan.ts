@@ -41,6 +41,8 @@ export type BatchPlan = {
   kind: "SpeechJob" | "VideoJob";
   serials: readonly number[];
   parallelism: number;
+  /** Nothing is started while more jobs are halted. Default 3. */
+  maxHalted?: number;
   /** SpeechJobs: the response has the audio. */
   synchronous: boolean;
   /** Items with the same serial send the same request, which is paid for once. */

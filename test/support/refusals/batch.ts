@@ -30,6 +30,11 @@ export const batchRefusals: readonly Refusal[] = [
   ),
   batch({ parallelism: 0 }, { parallelism: 500 }, "spec.parallelism in body should be greater than or equal to 1"),
   batch(
+    { maxHaltedIndexes: 2001 },
+    { maxHaltedIndexes: 2000 },
+    "spec.maxHaltedIndexes in body should be less than or equal to 2000",
+  ),
+  batch(
     { backoffLimitPerIndex: 11 },
     { backoffLimitPerIndex: 10 },
     "spec.backoffLimitPerIndex in body should be less than or equal to 10",

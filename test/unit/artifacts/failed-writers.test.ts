@@ -20,6 +20,7 @@ it("a store that opens no writer holds no memory for those that it refused", asy
     read: async () => undefined,
     create: async () => true,
     digest: async () => undefined,
+    remove: async () => {},
     clear: async () => {},
     probe: async () => {},
     usage: async () => 0,

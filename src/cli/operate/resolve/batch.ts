@@ -1,5 +1,5 @@
 import type { MediaBatch } from "../../../api/v1alpha1/media-batch.ts";
-import { deadlineSignal, systemClock } from "../../../base/clock.ts";
+import { type Clock, systemClock } from "../../../base/clock.ts";
 import { oneLine } from "../../../base/manifest-yaml.ts";
 import { BATCH_LABEL, batchOf, jobResourceOf } from "../../../controllers/batch/child.ts";
 import type { Job } from "../../../controllers/jobs/types.ts";
@@ -25,12 +25,16 @@ export async function haltedJobsOf(kube: KubeClient, batch: MediaBatch): Promise
     .sort((a, b) => indexOf(a) - indexOf(b));
 }
 
-/** Carries out the same decision for all halted jobs of a batch. Returns what happened. @throws Error when some stay Halted */
+/**
+ * Carries out the same decision for all halted jobs of a batch. Returns what happened. `timeoutMs`: how long the operator may answer for
+ * none of them.
+ * @throws Error when some stay Halted
+ */
 export async function actOnAll(
   kube: KubeClient,
   batch: MediaBatch,
   decision: HaltDecision,
-  timeoutMs: number,
+  { timeoutMs, clock = systemClock }: { timeoutMs: number; clock?: Clock },
 ): Promise<string> {
   if (decision.kind === "Attach") {
     throw new Error("--task-id attaches one job to one task: name a job of the batch instead of the batch");
@@ -39,16 +43,18 @@ export async function actOnAll(
   const jobs = await haltedJobsOf(kube, batch);
   const failures: string[] = [];
   const waiting = [...jobs];
-  const signal = deadlineSignal(timeoutMs);
+  const silence = watchSilence(clock, timeoutMs);
   const lane = async () => {
     for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
       const name = job.metadata.name;
-      await act(kube, decision, { resource, job, clock: systemClock, signal }).catch((error: unknown) => {
+      const { signal } = silence;
+      await act(kube, decision, { resource, job, clock, signal }).then(silence.heard, (error: unknown) => {
         failures.push(`${name}: ${oneLine(error instanceof Error ? error.message : String(error))}`);
       });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  silence.end();
   if (failures.length > 0) {
     const shown = failures.slice(0, SHOWN).join("; ");
     throw new Error(
@@ -60,6 +66,21 @@ export async function actOnAll(
       ? "released: each sends its request again, which may be paid for twice"
       : "deleted: their items failed";
   return `${jobs.length} halted ${jobs.length === 1 ? "job" : "jobs"} of MediaBatch ${keyOf(batch)} ${jobs.length === 1 ? "is" : "are"} ${what}`;
+}
+
+/** Aborts when `heard` was not called for `ms`: the more jobs, the longer all of them take. */
+function watchSilence(clock: Clock, ms: number): { signal: AbortSignal; heard(): void; end(): void } {
+  const ending = new AbortController();
+  const start = () => clock.setTimeout(() => ending.abort(new Error("no operator has answered")), ms);
+  let end = start();
+  return {
+    signal: ending.signal,
+    heard() {
+      end();
+      end = start();
+    },
+    end: () => end(),
+  };
 }
 
 /** The halted jobs of a batch, and how to decide for all of them. */

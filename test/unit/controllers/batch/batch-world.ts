@@ -21,16 +21,31 @@ import { storedMeta } from "../../../support/stored-meta.ts";
 const KEY = "team/book";
 const context = { signal: new AbortController().signal, log: silentLog };
 
+/** The process ends before or after its request with this number, from 1: to the API server or to the store. */
+export type Kill = { at: number; moment: "Before" | "After" };
+
 /** A batch with an API server and a store in memory. Its jobs end when the test says so. `change`: of its spec. */
-export function batchWorld(change: Change = {}) {
+export function batchWorld(change: Change = {}, kill?: Kill) {
   const clock = createFakeClock();
   const objects = new Map<string, KubeObject>();
   const files = new Map<string, string>();
   const writes: string[] = [];
   let version = 100;
   let most = 0;
+  let requests = 0;
+  let isDead = false;
   const path = (plural: string, name = "") => `${plural}/${name}`;
 
+  /** A request of the process. */
+  async function requested<T>(effect: () => T): Promise<T> {
+    const isLast = ++requests === kill?.at;
+    isDead ||= isLast && kill?.moment === "Before";
+    if (isDead) throw new Error("the process was killed");
+    const result = effect();
+    isDead = isLast;
+    if (isDead) throw new Error("the process was killed");
+    return result;
+  }
   function put(plural: string, object: KubeObject): KubeObject {
     version++;
     const uid = objects.get(path(plural, object.metadata.name))?.metadata.uid ?? `uid-${version}`;
@@ -49,33 +64,36 @@ export function batchWorld(change: Change = {}) {
   type Of = { plural: string };
   const client = {
     defaultNamespace: undefined,
-    get: async ({ plural }: Of, { name }: Place) => present(plural, name) as never,
+    get: ({ plural }: Of, { name }: Place) => requested(() => present(plural, name)),
     async create({ plural }: Of, _place: Place, body: KubeObject) {
       if (plural === "events") return body;
-      writes.push(`create ${body.metadata.name}`);
-      if (objects.has(path(plural, body.metadata.name))) {
-        throw new KubeError("exists", { status: 409, reason: "AlreadyExists" });
-      }
-      const made = put(plural, { ...body, metadata: storedMeta({ ...body.metadata, uid: `uid-${version + 1}` }) });
-      most = Math.max(most, jobs().length);
-      return made as never;
+      return requested(() => {
+        writes.push(`create ${body.metadata.name}`);
+        if (objects.has(path(plural, body.metadata.name))) {
+          throw new KubeError("exists", { status: 409, reason: "AlreadyExists" });
+        }
+        const made = put(plural, { ...body, metadata: storedMeta({ ...body.metadata, uid: `uid-${version + 1}` }) });
+        most = Math.max(most, jobs().length);
+        return made;
+      });
     },
-    async update({ plural }: Of, { name }: Place, body: KubeObject) {
-      const before = present(plural, name);
-      if (before.metadata.resourceVersion !== body.metadata.resourceVersion) {
-        throw new KubeError("changed", { status: 409, reason: "Conflict" });
-      }
-      writes.push(`status ${name}`);
-      return put(plural, { ...before, status: structuredClone(body.status) }) as never;
-    },
-    async mergePatch({ plural }: Of, { name }: Place, patch: Change) {
-      return put(plural, merged({ ...present(plural, name) }, { ...patch }) as unknown as KubeObject) as never;
-    },
-    async delete({ plural }: Of, { name }: Place) {
-      present(plural, name);
-      writes.push(`delete ${name}`);
-      objects.delete(path(plural, name));
-    },
+    update: ({ plural }: Of, { name }: Place, body: KubeObject) =>
+      requested(() => {
+        const before = present(plural, name);
+        if (before.metadata.resourceVersion !== body.metadata.resourceVersion) {
+          throw new KubeError("changed", { status: 409, reason: "Conflict" });
+        }
+        writes.push(`status ${name}`);
+        return put(plural, { ...before, status: structuredClone(body.status) });
+      }),
+    mergePatch: ({ plural }: Of, { name }: Place, patch: Change) =>
+      requested(() => put(plural, merged({ ...present(plural, name) }, { ...patch }) as unknown as KubeObject)),
+    delete: ({ plural }: Of, { name }: Place) =>
+      requested(() => {
+        present(plural, name);
+        writes.push(`delete ${name}`);
+        objects.delete(path(plural, name));
+      }),
   } as unknown as KubeClient;
 
   const store = createStore<MediaBatch>();
@@ -87,7 +105,7 @@ export function batchWorld(change: Change = {}) {
     spec: mediaBatchSpecSchema.parse(manifest("batch", change).spec),
   });
   const stores = createStoreRegistry(() => true);
-  stores.set("team/results", { state: { kind: "Ready" }, handle: storeOf(files) });
+  stores.set("team/results", { state: { kind: "Ready" }, handle: storeOf(files, requested) });
   const account = { key: "Account/team/default", baseURL: "https://api.example.com", maxSpeechCharacters: 50_000 };
   const accounts = { resolve: async () => ({ kind: "Usable", account, ref: {} }), get: () => undefined };
   const shared = sharedOf(client, speechJobResource, { clock, accounts: accounts as never });
@@ -108,8 +126,10 @@ export function batchWorld(change: Change = {}) {
     jobs,
     put,
     most: () => most,
+    isDead: () => isDead,
     /** A new process: nothing is remembered. */
     restart() {
+      isDead = false;
       reconciler = createBatchReconciler(shared, kind, wiring);
     },
     /** One reconcile, after the pause between two rounds, and after a check of the items that it began. */
@@ -131,15 +151,27 @@ export function batchWorld(change: Change = {}) {
           status?.phase === undefined && maySend(batch().status, batchOf(metadata)?.index ?? -1),
       ),
     remove: (name: string) => objects.delete(path(speechJobResource.plural, name)),
+    /** A user deletes the batch, and the process hears of it. */
+    async removeBatch() {
+      store.remove(batch());
+      objects.delete(path(resource.plural, "book"));
+      await reconciler.reconcile({ key: KEY, namespace: "team", name: "book" }, context);
+    },
+    partsOf: () => [...files.keys()].filter((key) => key.startsWith(".mooring/batches/")),
   };
 }
 
-/** A store of small texts. */
-export function storeOf(files: Map<string, string>): ArtifactStoreHandle {
+type Requested = <T>(effect: () => T) => Promise<T>;
+
+/** A store of small texts. `requested`: how it is asked. */
+export function storeOf(
+  files: Map<string, string>,
+  requested: Requested = async (effect) => effect(),
+): ArtifactStoreHandle {
   return {
     checkKey: () => {},
     async read(key: string, { start, version }: { start: number; version?: string }) {
-      const text = files.get(key);
+      const text = await requested(() => files.get(key));
       if (text === undefined) throw new ArtifactError("NotFound", `${key} does not exist`);
       if (version !== undefined && version !== text) throw new ArtifactError("SourceChanged", `${key} has changed`);
       const bytes = Buffer.from(text);
@@ -155,6 +187,7 @@ export function storeOf(files: Map<string, string>): ArtifactStoreHandle {
         close: async () => {},
       };
     },
+    remove: (key: string) => requested(() => void files.delete(key)),
     async writer(key: string) {
       let text = "";
       return {
@@ -162,7 +195,7 @@ export function storeOf(files: Map<string, string>): ArtifactStoreHandle {
           text += Buffer.from(chunk).toString();
         },
         commit: async () => {
-          files.set(key, text);
+          await requested(() => files.set(key, text));
           return { uri: `memory://${key}`, bytes: text.length, sha256: "0" };
         },
         discard: async () => {},

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
+import type { MediaBatchStatus } from "../../../../src/api/v1alpha1/media-batch.ts";
 import { batchWorld } from "./batch-world.ts";
 
 const inline = (count: number) => ({
@@ -11,16 +12,23 @@ const stored = {
 } as const;
 type World = ReturnType<typeof batchWorld>;
 
-/** Reconciles, and ends each job that may send, until the batch ends. */
-async function runToEnd(world: World, end: (world: World, name: string) => void): Promise<void> {
+type End = (world: World, name: string) => void;
+
+/** Reconciles, and ends each job that may send, until a status is as wanted. */
+async function runUntil(world: World, end: End, isWanted: (status: MediaBatchStatus) => boolean): Promise<void> {
   for (let round = 0; round < 200; round++) {
     await world.reconcile();
-    const { phase } = world.batch().status ?? {};
-    if (phase === "Succeeded" || phase === "Failed") return;
+    const { status } = world.batch();
+    if (status !== undefined && isWanted(status)) return;
     for (const { metadata } of world.running()) end(world, metadata.name);
   }
-  throw new Error(`the batch has not ended: ${JSON.stringify(world.batch().status)}`);
+  throw new Error(`it did not come to that: ${JSON.stringify(world.batch().status)}`);
 }
+const runToEnd = (world: World, end: End) =>
+  runUntil(world, end, ({ phase }) => phase === "Succeeded" || phase === "Failed");
+const runToDecision = (world: World, end: End) =>
+  runUntil(world, end, ({ conditions }) => getCondition(conditions, "Stalled")?.reason === "JobsHalted");
+const halt: End = (world, name) => world.end(name, { phase: "Halted", attempts: 1 });
 const succeed = (world: World, name: string) =>
   world.end(name, { ...stored, results: [...stored.results], estimatedCost: "0.5" });
 const linesOf = (world: World) =>
@@ -61,6 +69,61 @@ describe("a batch", () => {
     expect(world.batch().status).toMatchObject({ activeIndexes: "0-1" });
     expect(world.batch().status?.creatingIndexes).toBeUndefined();
   });
+
+  it("removes the parts of its list when index.jsonl has all lines", async () => {
+    const world = batchWorld({ ...inline(20), parallelism: 3 });
+    await runToEnd(world, succeed);
+    expect(world.partsOf()).not.toEqual([]);
+    await world.reconcile();
+    expect(world.partsOf()).toEqual([]);
+    expect(world.batch().status?.parts).toBeUndefined();
+    expect(linesOf(world)).toHaveLength(20);
+    const before = world.writes.length;
+    await world.reconcile();
+    expect(world.writes).toHaveLength(before);
+  });
+
+  it("that is deleted before its end leaves no parts", async () => {
+    const world = batchWorld({ ...inline(20), parallelism: 3 });
+    await world.reconcile();
+    await world.reconcile();
+    for (const { metadata } of world.running()) succeed(world, metadata.name);
+    await world.reconcile();
+    expect(world.partsOf()).not.toEqual([]);
+    await world.removeBatch();
+    expect(world.partsOf()).toEqual([]);
+  });
+
+  it.each(["Before", "After"] as const)(
+    "whose process is killed %s any of its requests has one job and one line for each item, and no parts in the end",
+    async (moment) => {
+      let kills = 0;
+      for (let at = 1; ; at++) {
+        const world = batchWorld({ ...inline(3), parallelism: 2 }, { at, moment });
+        let wasKilled = false;
+        for (let round = 0; round < 60; round++) {
+          await world.reconcile(3_000).catch((error: unknown) => {
+            if (!world.isDead()) throw error;
+            wasKilled = true;
+            world.restart();
+          });
+          for (const { metadata } of world.running()) succeed(world, metadata.name);
+        }
+        expect({ at, phase: world.batch().status?.phase, parts: world.partsOf() }).toEqual({
+          at,
+          phase: "Succeeded",
+          parts: [],
+        });
+        expect(linesOf(world).map(({ index, key }) => [index, key !== undefined])).toEqual(
+          [0, 1, 2].map((index) => [index, true]),
+        );
+        expect(world.writes.filter((write) => write.startsWith("create")).length).toBeLessThanOrEqual(4);
+        if (!wasKilled) break;
+        kills++;
+      }
+      expect(kills).toBeGreaterThan(15);
+    },
+  );
 
   it.each([
     [
@@ -139,6 +202,35 @@ describe("a batch", () => {
     succeed(world, "book-0");
     await runToEnd(world, succeed);
     expect(world.batch().status).toMatchObject({ phase: "Succeeded", halted: 0 });
+  });
+
+  const decide = "decide for all of them with mooring resolve mediabatch/book -n team";
+  it("whose jobs halt starts the other items, and asks for one decision about all of them at the end", async () => {
+    const world = batchWorld({ ...inline(30), parallelism: 3, maxHaltedIndexes: 20 });
+    const isEven = (name: string) => Number(name.slice("book-".length)) % 2 === 0;
+    await runToDecision(world, (one, name) => (isEven(name) ? halt : succeed)(one, name));
+    const stalled = getCondition(world.batch().status?.conditions, "Stalled");
+    expect(stalled).toMatchObject({ reason: "JobsHalted", message: expect.stringContaining(decide) });
+    expect(stalled?.message).not.toContain("not started");
+    expect(world.batch().status).toMatchObject({ halted: 15, active: 15, progress: "15/30" });
+    for (const { metadata } of world.jobs()) world.remove(metadata.name); // as --give-up
+    await runToEnd(world, halt);
+    expect(world.batch().status).toMatchObject({ phase: "Failed", succeeded: 15, failed: 15 });
+  });
+
+  it("starts no more items when more jobs are halted than maxHaltedIndexes allows, and goes on after the decision", async () => {
+    const world = batchWorld({ ...inline(30), parallelism: 3, maxHaltedIndexes: 4 });
+    await runToDecision(world, halt);
+    const halted = world.jobs().length;
+    expect(halted).toBeGreaterThan(4);
+    expect(halted).toBeLessThanOrEqual(4 + 3);
+    const message = getCondition(world.batch().status?.conditions, "Stalled")?.message;
+    expect(message).toContain(
+      `${halted} wait for a decision; ${30 - halted} are not started, because maxHaltedIndexes is 4`,
+    );
+    for (const { metadata } of world.jobs()) succeed(world, metadata.name);
+    await runToEnd(world, succeed);
+    expect(world.batch().status).toMatchObject({ phase: "Succeeded", progress: "30/30" });
   });
 
   it("sends nothing while an item is bad, and lists what is wrong", async () => {

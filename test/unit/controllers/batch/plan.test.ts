@@ -26,6 +26,7 @@ function planOf({ progress = {}, children = {}, ...given }: Given) {
     total: 10,
     parallelism: 3,
     maxFailedIndexes: undefined,
+    maxHaltedIndexes: 2,
     suspended: false,
     pastDeadline: false,
     progress: progressOf(progress),
@@ -64,8 +65,36 @@ describe("what a batch does next", () => {
     },
     {
       title: "running items keep their places",
-      given: { progress: { active: "0-2" }, children: { 0: "Unfinished", 1: "Halted", 2: "Unfinished" } },
+      given: { progress: { active: "0-2" }, children: { 0: "Unfinished", 1: "Unfinished", 2: "Unfinished" } },
       plan: {},
+    },
+    {
+      title: "a halted item gives its place to the next one",
+      given: { progress: { active: "0-2" }, children: { 0: "Unfinished", 1: "Halted", 2: "Unfinished" } },
+      plan: { record: record({ started: [3] }), create: [3] },
+    },
+    {
+      title: "as many halted items as allowed: the others go on",
+      given: { progress: { active: "0-3" }, children: { 0: "Halted", 1: "Halted", 2: "Unfinished", 3: "Unfinished" } },
+      plan: { record: record({ started: [4] }), create: [4] },
+    },
+    {
+      title: "more halted items than allowed: no further one starts, and those that run go on",
+      given: { progress: { active: "0-3" }, children: { 0: "Halted", 1: "Halted", 2: "Halted", 3: "Unfinished" } },
+      plan: {},
+    },
+    {
+      title: "halted items keep the batch from its end",
+      given: { total: 2, progress: { completed: "0", active: "1" }, children: { 1: "Halted" } },
+      plan: {},
+    },
+    {
+      title: "items that were halted and run again need their places",
+      given: {
+        progress: { active: "0-4" },
+        children: { 0: "Unfinished", 1: "Unfinished", 2: "Unfinished", 3: "Unfinished", 4: "Succeeded" },
+      },
+      plan: { record: record({ completed: [4] }), remove: [4] },
     },
     {
       title: "a finished item is recorded and removed, and the next one takes its place",
@@ -168,22 +197,30 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** An API server, and a view of it that may lag. A job that a user deletes stays until the batch removes it. */
+/**
+ * An API server, and a view of it that may lag. A job that a user deletes stays until the batch removes it. Some jobs halt, and a user
+ * decides about them later, or never while others run.
+ */
 function runWorld(seed: number) {
   const random = randomOf(seed);
   const total = 1 + Math.floor(random() * 12);
   const parallelism = 1 + Math.floor(random() * 4);
+  const maxHaltedIndexes = Math.floor(random() * 4);
   const jobs = new Map<number, ChildState>();
   const created = new Map<number, number>();
   let view = new Map<number, ChildState>();
   let progress = progressOf({});
   let ended = false;
   let most = 0;
+  /** Most jobs that were never halted. */
+  let mostFirst = 0;
+  const halted = new Set<number>();
 
   const crashes = () => random() < 0.15;
   function reconcile(): void {
     const plan = planBatch({
-      ...{ total, parallelism, maxFailedIndexes: undefined, suspended: random() < 0.1, pastDeadline: false },
+      ...{ total, parallelism, maxFailedIndexes: undefined, maxHaltedIndexes },
+      ...{ suspended: random() < 0.1, pastDeadline: false },
       ...{ progress, children: view },
     });
     const gone = plan.missing.filter((index) => !jobs.has(index));
@@ -199,6 +236,7 @@ function runWorld(seed: number) {
       jobs.set(index, "Unfinished");
       created.set(index, (created.get(index) ?? 0) + 1);
       most = Math.max(most, jobs.size);
+      mostFirst = Math.max(mostFirst, [...jobs.keys()].filter((one) => !halted.has(one)).length);
     }
     ended = plan.ended && gone.length === 0;
   }
@@ -209,6 +247,10 @@ function runWorld(seed: number) {
       if (fate < 0.3) jobs.set(index, "Succeeded");
       else if (fate < 0.4) jobs.set(index, "Failed");
       else if (fate < 0.5) jobs.set(index, "Deleted");
+      else if (fate < 0.6 && state === "Unfinished") {
+        jobs.set(index, "Halted");
+        halted.add(index);
+      } else if (fate < 0.65) jobs.set(index, "Unfinished");
     }
   }
   for (let step = 0; step < 2_000 && !ended; step++) {
@@ -217,12 +259,12 @@ function runWorld(seed: number) {
     if (random() < 0.7) view = new Map(jobs);
     reconcile();
   }
-  return { total, parallelism, created, progress, ended, most };
+  return { total, parallelism, maxHaltedIndexes, created, progress, ended, most, mostFirst };
 }
 
 it("whenever a process dies and however its view lags, each item has one job, in 500 random worlds", () => {
   for (let seed = 1; seed <= 500; seed++) {
-    const { total, parallelism, created, progress, ended, most } = runWorld(seed);
+    const { total, parallelism, maxHaltedIndexes, created, progress, ended, most, mostFirst } = runWorld(seed);
     const all = createIndexSet(Array.from({ length: total }, (_, index) => index));
     expect({ seed, ended, created: [...created.values()].every((times) => times === 1) }).toEqual({
       seed,
@@ -230,6 +272,7 @@ it("whenever a process dies and however its view lags, each item has one job, in
       created: true,
     });
     expect(rangesOf(createIndexSet([...progress.completed.values(), ...progress.failed.values()]))).toBe(rangesOf(all));
-    expect(most).toBeLessThanOrEqual(parallelism);
+    expect(mostFirst).toBeLessThanOrEqual(parallelism);
+    expect(most).toBeLessThanOrEqual(parallelism + maxHaltedIndexes);
   }
 });
