@@ -39,7 +39,7 @@ describe("each item of a batch is paid for once", () => {
     expect(paid).toBe(5);
   });
 
-  const lost = {
+  const lost: Plan["faults"][number] = {
     fault: "requests",
     of: "service",
     at: 20_000,
@@ -47,7 +47,7 @@ describe("each item of a batch is paid for once", () => {
     share: 1,
     kinds: ["responseLost"],
     writesOnly: true,
-  } as const;
+  };
 
   it("when every response is lost, once before and once after the one decision about all of them", async () => {
     // The store is lost as well after a while.
