@@ -42,7 +42,7 @@ export async function measureBills({ records, say, signal }: BillsOptions): Prom
     const sum = await fillBills(baseURL, records);
     say(`${records} bills at the simulator`);
     signal.throwIfAborted();
-    const args = ["--max-semi-space-size=4", SUBJECT, baseURL, API_KEY];
+    const args = ["--max-semi-space-size=16", SUBJECT, baseURL, API_KEY];
     const printed = await runProgram(process.execPath, args, { signal });
     const { readings, ...figures } = report.parse(JSON.parse(printed));
     const [first, again] = readings;

@@ -37,7 +37,7 @@ async function copy(
       : { kind, endpoint: s3.endpoint, accessKeyId: s3.accessKeyId, secretAccessKey: s3.secretAccessKey };
   const keys = Array.from({ length: count }, (_, index) => `team/VideoJob/${name}/uid/${index}.mp4`);
   const task = { store, url: `${server.url}/${name}`, keys };
-  const child = spawn(process.execPath, ["--max-semi-space-size=4", script, JSON.stringify(task)], {
+  const child = spawn(process.execPath, ["--max-semi-space-size=16", script, JSON.stringify(task)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let report: Report | undefined;

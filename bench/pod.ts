@@ -13,7 +13,7 @@ export type Access = "ServiceAccount" | "Kubeconfig";
 export type OperatorCommand = { access: Access; command: readonly string[] };
 
 /** As in the image. */
-export const NODE_FLAGS = ["--max-semi-space-size=4"];
+export const NODE_FLAGS = ["--max-semi-space-size=16"];
 
 const root = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
 /** A mount namespace of the process's own, so that nothing on the machine changes. */

@@ -23,8 +23,8 @@ export const bundleOptions = {
   plugins: [bundledBuiltins, bundledMedia, bundledUndici],
   banner: {
     js: [
-      // A small young generation: bursts of short-lived objects otherwise triple the operator's memory for hours.
-      "#!/usr/bin/env -S node --max-semi-space-size=4",
+      // The young generation. In a smaller one, what requests in flight hold grows old: more CPU and more memory, both measured.
+      "#!/usr/bin/env -S node --max-semi-space-size=16",
       'import { createRequire as __createRequire } from "node:module";',
       "const require = __createRequire(import.meta.url);",
       'import { fileURLToPath as __fileURLToPath } from "node:url";',

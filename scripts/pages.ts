@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { KINDS } from "../src/api/v1alpha1/kinds.ts";
+import { createProgram, summariesOf } from "../src/cli/program.ts";
 import { healthConfigMap } from "./argo-cd.ts";
 import { between } from "./between.ts";
 import { chartKinds } from "./chart-kinds.ts";
@@ -18,6 +19,7 @@ export async function generatedPages(): Promise<Map<string, string>> {
     ["charts/mooring/files/kinds.yaml", chartKinds()],
     ["examples/gitops/argo-cd/argocd-cm.yaml", healthConfigMap(await read("examples/gitops/argo-cd/health.lua"))],
     ["docs/reference/reasons.md", reasonsPage()],
+    ["src/cli/summaries.json", summariesOf(await createProgram())],
     ...(await chartFiles()),
     ...(await referencePages()),
   ]);

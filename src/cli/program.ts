@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
+import summaries from "./summaries.json" with { type: "json" };
 
 /** The names under which kubectl runs a plugin, and asks it for completions. */
 const PLUGIN = "kubectl-mooring";
@@ -16,7 +17,8 @@ export async function run(argv: readonly string[]): Promise<void> {
     process.stdout.write(":0\n");
     return;
   }
-  const program = await createProgram(name === PLUGIN ? "kubectl mooring" : "mooring", neededBy(words));
+  const called = name === PLUGIN ? "kubectl mooring" : "mooring";
+  const program = listsCommands(words) ? createIndex(called) : await createProgram(called, neededBy(words));
   await program.parseAsync(argv);
 }
 
@@ -51,12 +53,42 @@ export async function createProgram(
   name = "mooring",
   commands: readonly string[] = Object.keys(COMMANDS),
 ): Promise<Command> {
-  const program = new Command(name)
+  const program = withoutCommands(name);
+  for (const command of commands) (await COMMANDS[command]?.())?.(program);
+  return program;
+}
+
+function withoutCommands(name: string): Command {
+  return new Command(name)
     .description("Serverless GPU endpoints, speech and video of a paid service, as Kubernetes objects")
     .version(packageJson.version)
     .showHelpAfterError("(--help lists commands and flags)");
-  for (const command of commands) (await COMMANDS[command]?.())?.(program);
+}
+
+/** Whether the words ask for the list of all commands. */
+const listsCommands = (words: readonly string[]) =>
+  words.length === 0 || (words.length === 1 && ["--help", "-h", "help"].includes(words[0] ?? ""));
+
+/** The program with the names of all commands, for the help that lists them. It loads none of them. */
+export function createIndex(name = "mooring"): Command {
+  const program = withoutCommands(name);
+  const terms = new Map(summaries.map(({ name, term }) => [name, term]));
+  const { subcommandTerm } = program.createHelp();
+  program.configureHelp({ subcommandTerm: (command) => terms.get(command.name()) ?? subcommandTerm(command) });
+  for (const { name, description } of summaries) program.command(name).description(description);
   return program;
+}
+
+/** summaries.json: what the help of the program lists of each command. */
+export function summariesOf(program: Command): string {
+  const help = program.createHelp();
+  const commands = help.visibleCommands(program).filter((command) => program.commands.includes(command));
+  const lines = commands.map((command) => ({
+    name: command.name(),
+    term: help.subcommandTerm(command),
+    description: help.subcommandDescription(command),
+  }));
+  return `${JSON.stringify(lines, null, 2)}\n`;
 }
 
 /** The commands that these words can need: help lists all. */

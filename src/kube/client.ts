@@ -3,6 +3,7 @@ import { bytesOf, type HttpAnswer } from "../base/exchange.ts";
 import { type Connections, createConnections } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
 import { errorFromAnswer, isNotFound, KubeError } from "./errors.ts";
+import { parseObject } from "./parse-object.ts";
 import { type Place, type Resource, resourcePath } from "./resource.ts";
 import type { KubeObject, ObjectList } from "./types.ts";
 
@@ -133,11 +134,9 @@ export function createKubeClient(
 
   async function json<T>(verb: Verb, resource: Resource, place: Place, { maxBytes, ...extra }: Sent): Promise<T> {
     const { body } = await send(verb, resource, place, extra);
-    return JSON.parse(
-      (
-        await bytesOf(body, maxBytes, () => new ListTooLargeError(`the list has more than ${maxBytes} bytes`))
-      ).toString(),
-    );
+    const tooLarge = () => new ListTooLargeError(`the list has more than ${maxBytes} bytes`);
+    const text = (await bytesOf(body, maxBytes, tooLarge)).toString();
+    return verb === "list" ? JSON.parse(text) : parseObject(text);
   }
 
   return {

@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import { type KubeClient, type KubeQuery, ListTooLargeError } from "../kube/client.ts";
 import { errorFromEvent } from "../kube/errors.ts";
 import type { RestoredError } from "../kube/etcd-history.ts";
+import { parseObject } from "../kube/parse-object.ts";
 import type { Resource } from "../kube/resource.ts";
 import { isLaterVersion, type KubeObject, keyOf, type ObjectMeta, type WatchEvent } from "../kube/types.ts";
 import { assertNotEarlier, createOvertaken } from "./list-age.ts";
@@ -144,7 +145,7 @@ export async function watchOnce<T extends KubeObject>(
         watched.resourceVersion = later(watched.resourceVersion, known.resourceVersion);
         continue;
       }
-      const event = JSON.parse(line) as WatchEvent<T>;
+      const event = parseObject<WatchEvent<T>>(line);
       if (event.type === "ERROR") throw errorFromEvent(`watch ${options.resource.plural}`, event.object);
       await options.slices?.end();
       watched.events++;

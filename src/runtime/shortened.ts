@@ -31,11 +31,12 @@ export function shortened<T extends KubeObject>(object: T): T {
 /** `dropped`: gets the names and the values of the fields that are missing. */
 function shortenedFields(fields: object, dropped: string[]): object {
   const changed: [string, unknown][] = [];
-  for (const [name, value] of Object.entries(fields)) {
+  for (const name of Object.keys(fields)) {
+    const value: unknown = Reflect.get(fields, name);
     if (mostCharacters(value) <= LONGEST_FIELD) continue;
     const json = JSON.stringify(value);
     if (json.length <= LONGEST_FIELD) continue;
-    if (typeof value === "object" && !Array.isArray(value)) {
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
       const inner = shortenedFields(value, dropped);
       // The short fields of an object can exceed the limit together.
       if (inner !== value && JSON.stringify(inner).length <= LONGEST_FIELD) {
@@ -55,7 +56,7 @@ function mostCharacters(value: unknown): number {
   if (typeof value === "string") return 2 + 6 * value.length;
   if (typeof value !== "object" || value === null) return MOST_OF_A_NUMBER;
   let sum = 2;
-  for (const [name, inner] of Object.entries(value)) sum += 4 + 6 * name.length + mostCharacters(inner);
+  for (const name of Object.keys(value)) sum += 4 + 6 * name.length + mostCharacters(Reflect.get(value, name));
   return sum;
 }
 

@@ -127,7 +127,7 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
     await mkdir(artifacts);
     const command = [
       // As the image does.
-      "--max-semi-space-size=4",
+      "--max-semi-space-size=16",
       BUNDLE,
       "operator",
       `--kubeconfig=${controlPlane.kubeconfig}`,

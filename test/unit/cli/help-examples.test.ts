@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { expect, it } from "vitest";
-import { createProgram } from "../../../src/cli/program.ts";
+import { createIndex, createProgram } from "../../../src/cli/program.ts";
 
 /** The help of a command, with what was added to it. */
 function helpOf(command: Command): string {
@@ -48,4 +48,10 @@ it("finds the examples", async () => {
   const program = await createProgram();
   const count = program.commands.flatMap((command) => examplesOf(helpOf(command))).length;
   expect(count).toBeGreaterThan(20);
+});
+
+it("the list of all commands is the same without loading them", async () => {
+  const list = helpOf(createIndex("kubectl mooring"));
+  expect(list).toBe(helpOf(await createProgram("kubectl mooring")));
+  expect(list.split("\n").length).toBeGreaterThan(25);
 });
