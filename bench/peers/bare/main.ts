@@ -41,12 +41,18 @@ const queue = createQueue(connections, async (key) => {
   if (endpoint !== undefined) await drain(endpoint);
 });
 
+let isListed = false;
 watch((line) => {
+  // The API server ends a watch whose client makes many changes before it has read the whole list.
+  if (!isListed && line.startsWith('{"type":"BOOKMARK"')) {
+    isListed = true;
+    for (const key of waiting.keys()) queue.add(key);
+  }
   if (!line.startsWith('{"type":"ADDED"')) return;
   const { object } = JSON.parse(line) as { object: GpuEndpoint };
   const key = object.metadata?.uid ?? "";
   waiting.set(key, object);
-  queue.add(key);
+  if (isListed) queue.add(key);
 });
 
 async function drain({ metadata, spec }: GpuEndpoint): Promise<void> {
@@ -137,15 +143,20 @@ function watch(onLine: (line: string) => void): void {
     {
       onRequestStart: () => undefined,
       onResponseStart: () => undefined,
-      onResponseEnd: () => undefined,
+      onResponseEnd: () => end("the API server ended it"),
       onResponseData(_, chunk) {
         const lines = `${begun}${decoder.decode(chunk, { stream: true })}`.split("\n");
         begun = lines.pop() ?? "";
         for (const line of lines) onLine(line);
       },
-      onResponseError: (_, error) => {
-        throw error;
-      },
+      onResponseError: (_, error) => end(error),
     },
   );
+}
+
+/** A watch that ends is not resumed: after the list, no further object comes. The process lives until it is stopped. */
+function end(why: unknown): void {
+  console.error("the watch ended:", why);
+  if (!isListed) process.exit(1);
+  setInterval(() => undefined, 60_000);
 }
