@@ -13,9 +13,9 @@ import { createServers, type Servers } from "../controllers/account/servers.ts";
 import type { Lists } from "../controllers/account/terms.ts";
 import { restoredTasks } from "../controllers/account/unbilled.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
-import { batchOf } from "../controllers/batch/child.ts";
 import { maySend } from "../controllers/batch/progress.ts";
 import { createCostEstimates } from "../controllers/billing/estimates.ts";
+import { ownerOfJob } from "../controllers/billing/job-owner.ts";
 import { createUsageLedger, type UsageLedger } from "../controllers/billing/ledger.ts";
 import { isCostOutdated } from "../controllers/billing/object-cost.ts";
 import { readNamespaceCreated } from "../controllers/billing/open-split.ts";
@@ -23,6 +23,7 @@ import { createUsageRecorder, endpointOwner } from "../controllers/billing/recor
 import { createShareCosts } from "../controllers/billing/share-costs.ts";
 import type { ControllerDeps } from "../controllers/controller-deps.ts";
 import { endpointsKnownTo, findOrphans } from "../controllers/gpu-endpoint/orphans.ts";
+import { batchOf } from "../controllers/jobs/batch-owner.ts";
 import { createCallbacks } from "../controllers/jobs/callback.ts";
 import { createCopies } from "../controllers/jobs/copies.ts";
 import { createRequestClaims } from "../controllers/jobs/request-claims.ts";
@@ -99,7 +100,7 @@ export function createContext(
     renewLists: () => void lists.renew(),
   });
   const accountObjects = () => [...informers.accounts.store.list(), ...informers.clusterAccounts.store.list()];
-  const dependants = createDependants(jobsAndEndpoints(informers), () => deps.accounts);
+  const dependants = createDependants(usersOfAccounts(informers), () => deps.accounts);
   const servers = createServers({
     ...options,
     recorder,
@@ -254,6 +255,7 @@ function createDeps(
     usage: createUsageRecorder({
       ledger,
       shareCosts,
+      ownerOfJob: (kind, job) => ownerOfJob(informers.mediaBatches.store, kind, job),
       ownerOf: (account, endpointID) => endpointOwner(informers.endpoints.store, account, endpointID),
       timeZoneOf,
       clock,
@@ -312,6 +314,7 @@ function showsCosts(account: Account | ClusterAccount | undefined): boolean {
   return (account.spec.spending?.reports ?? []).length > 0;
 }
 
-function jobsAndEndpoints(informers: Informers) {
-  return { endpoints: informers.endpoints, jobs: jobInformersOf(informers) };
+function usersOfAccounts(informers: Informers) {
+  const { endpoints, mediaBatches } = informers;
+  return { endpoints, jobs: jobInformersOf(informers), batches: mediaBatches.store };
 }

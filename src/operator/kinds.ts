@@ -20,7 +20,6 @@ import { byAccount, byAccountWithVolumes } from "../controllers/account/dependan
 import type { AccountWiring } from "../controllers/account/memory.ts";
 import { createArtifactStoreReconciler, type StoreHandleOptions } from "../controllers/artifact-store/controller.ts";
 import { type StoreRegistry, storeKey } from "../controllers/artifact-store/registry.ts";
-import { batchOf } from "../controllers/batch/child.ts";
 import { createBatchReconciler } from "../controllers/batch/controller.ts";
 import type { BatchWiring } from "../controllers/batch/deps.ts";
 import type { UsageLedger } from "../controllers/billing/ledger.ts";
@@ -29,6 +28,7 @@ import type { ControllerDeps, Kind } from "../controllers/controller-deps.ts";
 import { claimIndexers } from "../controllers/gpu-endpoint/claims.ts";
 import { createGpuEndpointReconciler } from "../controllers/gpu-endpoint/controller.ts";
 import type { EndpointMetrics } from "../controllers/gpu-endpoint/metrics.ts";
+import { batchOf } from "../controllers/jobs/batch-owner.ts";
 import { createJobReconciler } from "../controllers/jobs/controller.ts";
 import type { JobWiring } from "../controllers/jobs/deps.ts";
 import { dropSpeechTexts, speechJobAdapter } from "../controllers/jobs/requests/speech.ts";

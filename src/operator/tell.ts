@@ -1,6 +1,6 @@
 import { mediaBatchResource, videoJobResource } from "../api/v1alpha1/kinds.ts";
-import { batchOf } from "../controllers/batch/child.ts";
 import type { Kind } from "../controllers/controller-deps.ts";
+import { batchOf } from "../controllers/jobs/batch-owner.ts";
 import { requestIndex } from "../controllers/jobs/request-claims.ts";
 import { type JobSources, sourceIndex, sourceOf } from "../controllers/jobs/sources.ts";
 import type { Job } from "../controllers/jobs/types.ts";

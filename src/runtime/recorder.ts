@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { aborted, type Clock } from "../base/clock.ts";
 import { createFairQueue } from "../base/fair-queue.ts";
@@ -154,21 +155,23 @@ const SERIES_MS = 6 * 60_000;
 const BURST = 25;
 const REFILL_MS = 5 * 60_000;
 const FORGET_EVERY_MS = 60_000;
+/** Most events, and most objects, that are remembered: those of thousands of jobs a minute must not fill the memory. */
+export const MOST_REMEMBERED = 2_000;
 
 /**
  * The recent events. A repetition counts up the series of its event. Each object has 25 events at once, and then one in five
- * minutes (client-go's spam filter). Forgets old events once a minute.
+ * minutes (client-go's spam filter). Forgets old events once a minute, and above 2,000 those that happened the longest time ago.
  */
 export function createEventMemory(clock: Pick<Clock, "monotonic">) {
-  const series = new Map<string, Series & { lastSeen: number }>();
-  const buckets = new Map<string, Bucket>();
+  const series = createLatest<Series & { lastSeen: number }>();
+  const buckets = createLatest<Bucket>();
   let forgottenAt = clock.monotonic();
 
   function forgetOld(now: number): void {
     if (now - forgottenAt < FORGET_EVERY_MS) return;
     forgottenAt = now;
-    for (const [key, one] of series) if (now - one.lastSeen > SERIES_MS) series.delete(key);
-    for (const [uid, bucket] of buckets) if (isFull(bucket, now)) buckets.delete(uid);
+    series.forget(({ lastSeen }) => now - lastSeen > SERIES_MS);
+    buckets.forget((bucket) => isFull(bucket, now));
   }
 
   return {
@@ -176,26 +179,50 @@ export function createEventMemory(clock: Pick<Clock, "monotonic">) {
     countUp(key: string): Series | undefined {
       const now = clock.monotonic();
       forgetOld(now);
-      const known = series.get(key);
+      const known = series.get(idOf(key));
       if (known === undefined || now - known.lastSeen > SERIES_MS) return undefined;
       known.count++;
       known.lastSeen = now;
+      series.put(idOf(key), known);
       return known;
     },
     /** Whether the object may have another event, which counts. */
     allows(uid: string): boolean {
       const now = clock.monotonic();
       const bucket = buckets.get(uid) ?? createBucket(1 / REFILL_MS, BURST, BURST, now);
-      buckets.set(uid, bucket);
+      buckets.put(uid, bucket);
       if (freeAt(bucket, now) > now) return false;
       takeToken(bucket, now);
       return true;
     },
     begin(key: string, event: { name: string; namespace: string }): void {
-      series.set(key, { ...event, count: 1, lastSeen: clock.monotonic() });
+      series.put(idOf(key), { ...event, count: 1, lastSeen: clock.monotonic() });
     },
-    forget: (key: string) => void series.delete(key),
+    forget: (key: string) => series.remove(idOf(key)),
     /** Number of series and objects that are remembered. */
-    size: () => series.size + buckets.size,
+    size: () => series.size() + buckets.size(),
+  };
+}
+
+/** A key has the text of its event, up to 1 KiB. */
+const idOf = (key: string) => createHash("sha256").update(key).digest("base64");
+
+/** The values that were put last, at most `MOST_REMEMBERED`. */
+function createLatest<T>() {
+  const values = new Map<string, T>();
+  return {
+    get: (key: string) => values.get(key),
+    put(key: string, value: T): void {
+      values.delete(key);
+      values.set(key, value);
+      if (values.size <= MOST_REMEMBERED) return;
+      const [oldest] = values.keys();
+      if (oldest !== undefined) values.delete(oldest);
+    },
+    remove: (key: string) => void values.delete(key),
+    forget(isOld: (value: T) => boolean): void {
+      for (const [key, value] of values) if (isOld(value)) values.delete(key);
+    },
+    size: () => values.size,
   };
 }

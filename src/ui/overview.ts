@@ -1,5 +1,5 @@
 import type { Reason } from "../api/v1alpha1/reasons.ts";
-import { batchOf } from "../controllers/batch/child.ts";
+import { batchOf } from "../controllers/jobs/batch-owner.ts";
 import { actionsOf } from "./actions.ts";
 import type { ClusterSession } from "./cluster-session.ts";
 import { type ListEntry, listQuerySchema, selectRows } from "./list-query.ts";

@@ -25,7 +25,7 @@ const GROWS =
   /^src\/(controllers\/billing\/|provider\/endpoints\/endpoint-(memory\.ts memory|index\.ts missed( \(sum\))?)$)/;
 
 /** The recorder forgets what is old with the next event: it keeps what the objects of one wave, not of two, left. */
-const ONE_WAVE = /^src\/runtime\/recorder\.ts (series|buckets)$/;
+const ONE_WAVE = /^src\/runtime\/recorder\.ts values$/;
 
 /** An endpoint with Retain has no finalizer: its deletion is seen only as a key without an object. */
 const POLICIES = ["Delete", "ScaleToZero", "Retain"] as const;

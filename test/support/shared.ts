@@ -4,6 +4,7 @@ import { createPace } from "../../src/base/token-bucket.ts";
 import { createAbandonedTasks, createTaskOwners } from "../../src/controllers/account/abandoned-tasks.ts";
 import { createAccountRegistry } from "../../src/controllers/account/registry.ts";
 import { createStoreRegistry } from "../../src/controllers/artifact-store/registry.ts";
+import { ownerOfJob } from "../../src/controllers/billing/job-owner.ts";
 import type { ControllerDeps } from "../../src/controllers/controller-deps.ts";
 import { createCopies } from "../../src/controllers/jobs/copies.ts";
 import type { JobWiring } from "../../src/controllers/jobs/deps.ts";
@@ -50,7 +51,13 @@ export function sharedOf(client: KubeClient, events: Resource, change: Partial<C
     admission,
     abandoned,
     taskOwners: createTaskOwners({ jobsWith: () => [], abandoned }),
-    usage: { listed: () => {}, accepted: () => {}, unknown: () => {}, forget: () => {} },
+    usage: {
+      ownerOfJob: (kind, job) => ownerOfJob({ get: () => undefined }, kind, job),
+      listed: () => {},
+      accepted: () => {},
+      unknown: () => {},
+      forget: () => {},
+    },
     shareCosts: {
       load: async () => {},
       add: () => {},

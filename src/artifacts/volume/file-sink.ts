@@ -65,7 +65,7 @@ export async function openSink(place: FilePlace, from: Partial, signal: AbortSig
       try {
         await file.sync();
         const sha256 = hash.digest("hex");
-        const found = await sha256OfFile(path(), signal);
+        const found = await sha256OfFile(path(), signal, at);
         if (found.bytes !== at || found.sha256 !== sha256) {
           throw new ArtifactError("Corrupt", `${place.name}: what was read back differs from what was written`);
         }
@@ -85,12 +85,16 @@ export async function openSink(place: FilePlace, from: Partial, signal: AbortSig
   };
 }
 
-/** Reads a file once more, in pieces. */
-export async function sha256OfFile(path: string, signal: AbortSignal): Promise<{ bytes: number; sha256: string }> {
+/** Reads a file once more, in pieces. `expected`: its bytes; of a longer one, one byte more is read. Default: not known. */
+export async function sha256OfFile(
+  path: string,
+  signal: AbortSignal,
+  expected = Number.POSITIVE_INFINITY,
+): Promise<{ bytes: number; sha256: string }> {
   const file = await openFile(path, O_RDONLY, basename(path));
   try {
     const hash = createHash("sha256");
-    const bytes = await digest(file, hash, Number.POSITIVE_INFINITY, signal);
+    const bytes = await digest(file, hash, expected + 1, signal);
     return { bytes, sha256: hash.digest("hex") };
   } finally {
     await file.close();

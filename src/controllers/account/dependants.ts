@@ -1,9 +1,11 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { MediaBatch } from "../../api/v1alpha1/media-batch.ts";
 import type { Resource } from "../../kube/resource.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { Indexer, Store } from "../../runtime/store.ts";
 import type { EndedTask } from "../../submission/reservations.ts";
 import type { Work } from "../../submission/work.ts";
+import { ownerOfJob } from "../billing/job-owner.ts";
 import { usageShown } from "../billing/object-cost.ts";
 import type { Usage } from "../billing/usage.ts";
 import { type EndedSince, endedTaskOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";
@@ -14,6 +16,7 @@ import type { AccountKey, AccountRegistry } from "./registry.ts";
 type Kinds = {
   endpoints: { resource: Resource; store: Store<GpuEndpoint> };
   jobs: readonly { resource: Resource; store: Store<Job> }[];
+  batches: Pick<Store<MediaBatch>, "get">;
 };
 
 /** The objects of an account, by the index `byAccount`. */
@@ -93,7 +96,10 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
           .filter((job) => belongs(job, key))
           .map((job) => ({ ...workOf(job), isUnderWay: job.status?.submission?.state === "Intended" })),
       ),
-    usage: (key, dayOf) => jobsOf(key).flatMap(([kind, job]) => usageShown(kind, job, { account: key, dayOf })),
+    usage: (key, dayOf) =>
+      jobsOf(key).flatMap(([kind, job]) => {
+        return usageShown(job, { account: key, owner: ownerOfJob(kinds.batches, kind, job), dayOf });
+      }),
     ended: (key, since) =>
       kinds.jobs.flatMap(({ store }) =>
         store

@@ -1,15 +1,15 @@
 import { mediaBatchResource, speechJobResource, videoJobResource } from "../../api/v1alpha1/kinds.ts";
 import { BATCH_FIELDS, type MediaBatch } from "../../api/v1alpha1/media-batch.ts";
-import { API_VERSION, FINALIZER } from "../../api/v1alpha1/meta.ts";
+import { API_VERSION } from "../../api/v1alpha1/meta.ts";
 import { controllerReference, type Resource } from "../../kube/resource.ts";
-import type { KubeObject, ObjectMeta } from "../../kube/types.ts";
+import type { KubeObject } from "../../kube/types.ts";
 import type { Job } from "../jobs/types.ts";
 import { type Item, mergeItem } from "./items.ts";
 import type { ChildState } from "./plan.ts";
 
 /** Label of the jobs of a batch: its name. */
 export const BATCH_LABEL = "mooring.dev/batch";
-/** The results go to a store anyway: without a copy from a URL, the job writes to the API server three times less. */
+/** The results go to a store anyway: without a copy from a URL, the job writes to the API server once less. */
 const BYTES_IN_RESPONSE = { outputFormat: "hex" };
 /** The only model with a choice. */
 const TURBO = "speech-2.6-turbo";
@@ -65,28 +65,15 @@ export function childOf(batch: MediaBatch, item: Item): KubeObject<Record<string
   };
 }
 
-/** The batch of a job, and the index of the job in it. Undefined: no batch made it. */
-export function batchOf({
-  name,
-  ownerReferences,
-}: ObjectMeta): { uid: string; name: string; index: number } | undefined {
-  const owner = ownerReferences?.find(({ controller }) => controller === true);
-  if (owner?.kind !== mediaBatchResource.kind || owner.apiVersion !== API_VERSION) return undefined;
-  const index = /^(0|[1-9]\d{0,4})$/.exec(name.slice(owner.name.length + 1))?.[0];
-  if (index === undefined || !name.startsWith(`${owner.name}-`)) return undefined;
-  return { uid: owner.uid, name: owner.name, index: Number(index) };
-}
-
-/** A job that has ended counts as unfinished until its own controller has released it, so that a deletion removes it at once. */
 export function childState({ metadata, status }: Job): ChildState {
   const phase = status?.phase;
-  if (phase === "Succeeded" || phase === "Failed") return isReleased(metadata) ? phase : "Unfinished";
+  if (phase === "Succeeded" || phase === "Failed") return phase;
   if (metadata.deletionTimestamp !== undefined) return "Unfinished";
   return phase === "Halted" ? "Halted" : "Unfinished";
 }
 
-function isReleased({ finalizers }: ObjectMeta): boolean {
-  return finalizers?.includes(FINALIZER) !== true;
+export function hasEnded({ status }: Job): boolean {
+  return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
 /** The service cannot have got a request for the job. */

@@ -1,9 +1,10 @@
 import type { MediaBatch } from "../../api/v1alpha1/media-batch.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
 import type { KubeObject } from "../../kube/types.ts";
+import { batchOf } from "../jobs/batch-owner.ts";
 import type { Job } from "../jobs/types.ts";
 import { StalledError } from "../references.ts";
-import { batchOf, childName, jobResourceOf, sentNothing } from "./child.ts";
+import { childName, hasEnded, jobResourceOf, sentNothing } from "./child.ts";
 import type { BatchContext, BatchDeps } from "./deps.ts";
 import type { BatchMemory } from "./memory.ts";
 
@@ -123,10 +124,7 @@ export async function suspendChildren(
   jobs: Iterable<Job>,
 ): Promise<void> {
   const { suspend } = batch.spec;
-  const differ = [...jobs].filter(({ spec, status }) => {
-    const ended = status?.phase === "Succeeded" || status?.phase === "Failed";
-    return !ended && (spec.suspend ?? false) !== suspend;
-  });
+  const differ = [...jobs].filter((job) => !hasEnded(job) && (job.spec.suspend ?? false) !== suspend);
   await inTurns(differ, async ({ metadata: { namespace, name, uid } }) => {
     try {
       const patch = { metadata: { uid }, spec: { suspend } };

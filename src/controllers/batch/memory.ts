@@ -21,6 +21,8 @@ export type BatchMemory = {
   created: Map<number, number>;
   /** UIDs of the jobs whose deletion the API server has confirmed: the store may still show them. */
   removed: Set<string>;
+  /** Since when the next round waits for more jobs to end, monotonic ms. */
+  gathersSince: number | undefined;
   /** When something was written last, monotonic ms. */
   wroteAt: number;
 };
@@ -54,6 +56,7 @@ export function createBatchMemories(): BatchMemories {
         check: undefined,
         created: new Map(),
         removed: new Set(),
+        gathersSince: undefined,
         wroteAt: Number.NEGATIVE_INFINITY,
       };
       memories.set(key, memory);

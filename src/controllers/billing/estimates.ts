@@ -3,11 +3,11 @@ import type { Clock } from "../../base/clock.ts";
 import type { Money } from "../../base/money.ts";
 import type { BillCollector } from "../../provider/money/spend.ts";
 import type { AccountKey } from "../account/registry.ts";
+import type { Owner } from "./job-owner.ts";
 import type { UsageLedger } from "./ledger.ts";
 import type { Meter } from "./meters.ts";
 import { type NamespaceCreated, openSplit, type SplitRequest } from "./open-split.ts";
 import { costAt, type Price, type Prices } from "./prices.ts";
-import type { Owner } from "./recorder.ts";
 import type { SplitResult } from "./split.ts";
 
 /** What the current month of an account has cost so far, as of the last reading of its bills. */

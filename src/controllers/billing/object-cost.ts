@@ -8,6 +8,7 @@ import { type AccountKey, accountKey } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { type Job, type JobStatus, paidOperation } from "../jobs/types.ts";
 import type { CostEstimate } from "./estimates.ts";
+import type { Owner } from "./job-owner.ts";
 import { type Meter, operationMeter, productMeter } from "./meters.ts";
 import type { UsageRecorder } from "./recorder.ts";
 import { createdOf, type Usage } from "./usage.ts";
@@ -98,7 +99,7 @@ export function isCostOutdated(status: GpuEndpointStatus | undefined, now: numbe
  * @param kind of the object
  */
 export function recordUsage(
-  { usage }: { usage: Pick<UsageRecorder, "accepted" | "unknown"> },
+  { usage }: { usage: Pick<UsageRecorder, "ownerOfJob" | "accepted" | "unknown"> },
   kind: string,
   { before, after }: { before: Job; after: Job },
 ): void {
@@ -107,13 +108,10 @@ export function recordUsage(
   const isNew = known?.id !== submission?.id || known?.state !== submission?.state;
   if (submission === undefined || !isNew || consumption === undefined || account === undefined) return;
   if (submission.state !== "Accepted" && submission.state !== "Unknown") return;
-  const { namespace, name } = after.metadata;
   const record = submission.state === "Accepted" ? usage.accepted : usage.unknown;
   record({
-    account: accountKey(account.kind, account.name, namespace),
-    namespace,
-    object: `${kind}/${name}`,
-    created: createdOf(after.metadata),
+    account: accountKey(account.kind, account.name, after.metadata.namespace),
+    ...usage.ownerOfJob(kind, after),
     operation: paidOperation(after),
     quantity: consumption.quantity,
   });
@@ -121,23 +119,19 @@ export function recordUsage(
 
 /**
  * What all attempts of a job used that were accepted, or may have been, on the day of the last one. Empty: none was.
- * @param kind of the object
+ * @param owner what the usage counts for
  */
 export function usageShown(
-  kind: string,
   job: Job,
-  { account, dayOf }: { account: AccountKey; dayOf: (time: number) => string },
+  { account, owner, dayOf }: { account: AccountKey; owner: Owner; dayOf: (time: number) => string },
 ): Usage[] {
   const { consumption, attempts = 0, submitTime, submission } = job.status ?? {};
   const time = Date.parse(submitTime ?? submission?.time ?? "");
   if (consumption === undefined || attempts === 0 || Number.isNaN(time)) return [];
-  const { namespace, name } = job.metadata;
   return [
     {
       account,
-      namespace,
-      object: `${kind}/${name}`,
-      created: createdOf(job.metadata),
+      ...owner,
       meter: operationMeter(paidOperation(job)),
       day: dayOf(time),
       quantity: consumption.quantity * attempts,

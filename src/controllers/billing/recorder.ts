@@ -1,16 +1,16 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { NamespacedObject } from "../../kube/types.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
 import type { Operation } from "../../provider/operations.ts";
 import type { Store } from "../../runtime/store.ts";
 import type { AccountKey } from "../account/registry.ts";
 import { billDay } from "./bill-day.ts";
+import type { Owner } from "./job-owner.ts";
 import type { UsageLedger } from "./ledger.ts";
 import { type Meter, operationMeter, productMeter } from "./meters.ts";
 import { createdOf, type Usage } from "./usage.ts";
 
-/** The object that uses something. */
-export type Owner = Pick<Usage, "namespace" | "object" | "created">;
 /** No object of the cluster. */
 export const NOBODY: Owner = { namespace: "", object: "", created: 0 };
 
@@ -29,6 +29,8 @@ export type UsageRecorder = {
    * longer pause nobody knows how long they ran.
    */
   listed(account: AccountKey, records: readonly EndpointRecord[]): void;
+  /** What the usage of a job of a kind counts for. */
+  ownerOfJob(kind: string, job: Pick<NamespacedObject, "metadata">): Owner;
   /** The service accepted a paid request. Call it once per accepted request. */
   accepted(job: AcceptedJob): void;
   /** The service may have accepted it, and nobody knows: it counts for the share of its namespace, and not for the split of bills. */
@@ -43,6 +45,7 @@ export type UsageRecorderOptions = {
   shareCosts: { add(usage: Usage): void };
   /** The object that is bound to an endpoint. */
   ownerOf(account: AccountKey, endpointID: string): Owner;
+  ownerOfJob(kind: string, job: Pick<NamespacedObject, "metadata">): Owner;
   /** `billing.timeZone` of an account. */
   timeZoneOf(account: AccountKey): string;
   clock: Clock;
@@ -58,6 +61,7 @@ export function createUsageRecorder({
   ledger,
   shareCosts,
   ownerOf,
+  ownerOfJob,
   timeZoneOf,
   clock,
 }: UsageRecorderOptions): UsageRecorder {
@@ -84,6 +88,7 @@ export function createUsageRecorder({
         add({ account, ...ownerOf(account, id), meter, day, quantity: cards * seconds, requests: 0 });
       }
     },
+    ownerOfJob,
     accepted: (job) => add(usageOf(job)),
     unknown: (job) => shareCosts.add(usageOf(job)),
     forget: (account) => void lists.delete(account),

@@ -15,7 +15,7 @@ import type { Usage } from "./usage.ts";
 export type ShareCosts = {
   /**
    * Reads what the ledger and the jobs show of the current month. A crash loses the last minutes of the ledger; a deleted job is in the
-   * ledger only. So of each job the higher one counts. Only the first call for an account counts.
+   * ledger only. So of each object the higher one counts. Only the first call for an account counts.
    */
   load(account: AccountKey, ofJobs: () => Usage[], signal: AbortSignal): Promise<void>;
   /** Usage since. Of an account that was not loaded, it is in the ledger. */
@@ -81,14 +81,8 @@ export function createShareCosts({ ledger, estimates, timeZoneOf, clock }: Share
       const kept = await ledger.read(account, [month], signal);
       if (accounts.has(account)) return;
       accounts.set(account, new Map());
-      for (const usage of [
-        ...kept,
-        ...missingIn(
-          kept,
-          ofJobs().filter(({ day }) => day.startsWith(month)),
-        ),
-      ])
-        add(usage);
+      const shown = ofJobs().filter(({ day }) => day.startsWith(month));
+      for (const usage of [...kept, ...missingIn(kept, shown)]) add(usage);
     },
     add,
     spent(account, namespaces) {
@@ -112,13 +106,14 @@ export function createShareCosts({ ledger, estimates, timeZoneOf, clock }: Share
   };
 }
 
-/** What the jobs show beyond the ledger. */
+/** What the jobs show beyond the ledger. Jobs of one batch are one object there. */
 function missingIn(kept: readonly Usage[], ofJobs: readonly Usage[]): Usage[] {
   const idOf = ({ namespace, object, created, meter }: Usage) => JSON.stringify([namespace, object, created, meter]);
   const known = new Map<string, number>();
   for (const usage of kept) known.set(idOf(usage), (known.get(idOf(usage)) ?? 0) + usage.quantity);
   return ofJobs.flatMap((usage) => {
-    const quantity = usage.quantity - (known.get(idOf(usage)) ?? 0);
-    return quantity > 0 ? [{ ...usage, quantity }] : [];
+    const left = known.get(idOf(usage)) ?? 0;
+    known.set(idOf(usage), Math.max(0, left - usage.quantity));
+    return usage.quantity > left ? [{ ...usage, quantity: usage.quantity - left }] : [];
   });
 }

@@ -41,7 +41,7 @@ export function createJobReconciler<T extends Job>(
   return {
     async reconcile(request, context) {
       const present = kind.store.get(request.key);
-      live.forgetFormer(request.key, present);
+      await live.forgetFormer(request.key, present, context);
       wiring.callbacks.forgetFormer(callbackKey(request.key), present?.metadata.uid);
       if (present === undefined) shared.references.forget(referenceKey(request.key));
       return run(request, context);
@@ -66,7 +66,7 @@ export function createJobReconciler<T extends Job>(
     shared.admission.withdraw(uid);
     const state = stateNow(job);
     await follow(job, state);
-    const copied = state.kind === "Storing" && deps.copies.find(uid)?.end !== undefined;
+    const copied = deps.copies.find(uid)?.end !== undefined;
     return state.kind === "Sending" || copied ? advance(job, state, context) : undefined;
   }
 
@@ -113,6 +113,7 @@ export function createJobReconciler<T extends Job>(
   async function follow(job: T, state: JobState): Promise<void> {
     if (isFinished(state)) return live.finish(job);
     live.track(job);
+    if (state.kind === "Tracking" && deps.copies.find(job.metadata.uid) !== undefined) return; // it keeps its slot
     if (state.kind === "Tracking" && !isHeld(job)) return tasks.follow(job, state.taskID);
     tasks.forget(job);
     if (state.kind === "Tracking") return;
@@ -253,7 +254,7 @@ async function apply<T extends Job>(
   if (transition.asksForSlot !== true) deps.shared.admission.withdraw(job.metadata.uid);
   if (transition.send !== undefined) startRequest(deps, job, observed, { ...transition.send, write });
   if (transition.pollAfter !== undefined) deps.tasks.pollAfter(job, transition.pollAfter);
-  if (transition.copy === true) await startCopy(deps, job, observed, signal);
+  if (transition.copy !== undefined) await startCopy(deps, job, { ...observed, ...transition.copy }, signal);
 }
 
 /** Forgets what the status shows by now: the response, the slot and the end of the copy. */

@@ -2,9 +2,10 @@ import type { Logger } from "pino";
 import type { Clock } from "../../base/clock.ts";
 import { createBackoffs } from "../../runtime/backoff.ts";
 import type { StoreRegistry } from "../artifact-store/registry.ts";
+import { isOfBatch } from "./batch-owner.ts";
 import { copyResults, taskRefresh } from "./copy-results.ts";
 import type { JobDeps } from "./deps.ts";
-import type { Observed } from "./observations.ts";
+import type { Observed, ToCopy } from "./observations.ts";
 import { keyOfResult } from "./result-key.ts";
 import type { Copies, Copy, Job } from "./types.ts";
 
@@ -53,22 +54,27 @@ export function createCopies({ clock, random }: { clock: Clock; random: () => nu
   };
 }
 
-/** Starts the copy of the results, which runs beside the reconciles. The finalizer blocks the deletion of the job meanwhile. */
+/**
+ * Starts the copy of results, which runs beside the reconciles. The finalizer blocks the deletion of the job meanwhile. A job of a batch has
+ * none: its deletion does not wait, and the copy goes on while this process lives.
+ */
 export async function startCopy<T extends Job>(
   { shared, adapter, copies, wake }: JobDeps<T>,
   job: T,
-  { account, store }: Observed,
+  { account, store, results, result }: Pick<Observed, "account" | "store"> & ToCopy,
   signal: AbortSignal,
 ): Promise<void> {
   if (store?.kind !== "Usable" || account === undefined) throw new Error("a copy needs a store and an account");
-  await adapter.kind.setFinalizer(job, true, signal);
+  if (!isOfBatch(job)) await adapter.kind.setFinalizer(job, true, signal);
+  const source = { ...job, status: { ...job.status, conditions: [], results } };
   copies.begin(
     job.metadata.uid,
     () => wake(job),
     (copy, ending) => {
+      copy.task = result;
       const refresh = taskRefresh(job, account);
       const route = { store: store.store, lookup: account.resultLookup, refresh, clock: shared.clock };
-      return copyResults(job, route, copy, ending);
+      return copyResults(source, route, copy, ending);
     },
   );
 }

@@ -18,8 +18,13 @@ const BLOCKED_COPY_MS = 5 * 60_000;
 
 // Steps
 
-export function beginCopy(): Step {
-  return { copy: true };
+export function beginCopy({ results, result }: Observation<"NotCopying">): Step {
+  return { copy: { results, result } };
+}
+
+/** The end of the copy wakes the job. */
+export function awaitCopy(): Step {
+  return {};
 }
 
 export function showCopy({ note }: Observation<"Copying">, context: JobContext): Step {
@@ -63,7 +68,7 @@ export function observeCopy<T extends Job>(context: ObserveContext<T>): Observed
   const account = accountOfResults(context);
   if (account.kind === "Checking") return undefined;
   if (account.kind === "Held") return blockedCopy(context, { reason: "AccountNotReady", message: account.message });
-  return { observation: { kind: "NotCopying" }, account: account.account, store };
+  return { observation: { kind: "NotCopying", results: job.status?.results ?? [] }, account: account.account, store };
 }
 
 function blockedCopy(context: JobContext, cause: Omit<Block, "stalled">): Observed {

@@ -1,7 +1,9 @@
 import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
 import type { JobPhase } from "../../api/v1alpha1/job.ts";
 import { ANNOTATIONS } from "../../api/v1alpha1/meta.ts";
+import type { EmitEvent } from "../../runtime/recorder.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
+import { isOfBatch } from "./batch-owner.ts";
 import { failingStage } from "./tasks.ts";
 import type { Job, JobStatus } from "./types.ts";
 /** Emits the events for what a status write has changed. `job`: the object before the write. */
@@ -13,6 +15,8 @@ export function announce(
   if (status === undefined) return;
   const before = job.status;
   const { phase, taskID, lastHandledResubmitToken: token } = status;
+  // index.jsonl of a batch lists how each of its jobs ended.
+  const usual: { normal: EmitEvent } = isOfBatch(job) ? { normal: () => {} } : recorder;
   announceAttachment(recorder, job, status);
   if (before?.phase === "Halted" && token !== before.lastHandledResubmitToken) {
     const note = `Released by the annotation ${ANNOTATIONS.resubmitToken}: the request is sent again, and may be paid for twice`;
@@ -20,7 +24,7 @@ export function announce(
   }
   const attached = isTrue(status.conditions, "TaskAttached");
   if (taskID !== undefined && taskID !== before?.taskID && !attached) {
-    recorder.normal(job, "Submitted", "Submit", `Task ${taskID}, attempt ${status.attempts}`);
+    usual.normal(job, "Submitted", "Submit", `Task ${taskID}, attempt ${status.attempts}`);
   }
   const failed = (status.failedTasks ?? 0) > (before?.failedTasks ?? 0);
   const { submission } = status;
@@ -37,9 +41,9 @@ export function announce(
     return;
   }
   if (phase === "Succeeded") {
-    recorder.normal(job, "Completed", "Poll", getCondition(status.conditions, "Complete")?.message ?? phase);
+    usual.normal(job, "Completed", "Poll", getCondition(status.conditions, "Complete")?.message ?? phase);
   } else if (phase === "Storing") {
-    recorder.normal(job, "Storing", "Store", "The task has succeeded; copying the results to the store");
+    usual.normal(job, "Storing", "Store", "The task has succeeded; copying the results to the store");
   } else if (phase === "Failed" || phase === "Halted") {
     recorder.warning(job, stalled?.reason ?? phase, "Submit", stalled?.message ?? phase);
   }

@@ -16,9 +16,10 @@ export type LiveJobs<T extends Job> = {
   /** The job has finished. */
   finish(job: T): void;
   /**
-   * Forgets a deleted job that had this key, also when another job has it now. `present`: the object with the key.
+   * Forgets a deleted job that had this key, also when another job has it now, once its request and its copy have ended. `present`: the
+   * object with the key.
    */
-  forgetFormer(key: string, present: T | undefined): void;
+  forgetFormer(key: string, present: T | undefined, context: ReconcileContext): Promise<void>;
   /** Another process serves the account of the job that has or had this key. */
   forgetServed(key: string): void;
   /**
@@ -62,20 +63,37 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
     const observed = await observe(deps, job, { kind: "Storing" }, signal);
     if (observed === undefined) return { requeueAfterMs: CHECKING_MS };
     if (observed.observation.kind !== "NotCopying") return undefined;
-    await startCopy(deps, job, observed, signal);
+    await startCopy(deps, job, { ...observed, results: observed.observation.results }, signal);
     return { requeueAfterMs: COPY_CHECK_MS };
+  }
+
+  /** The results of a deleted job are stored, or what is left of them is removed. */
+  async function endCopy(job: T, context: Pick<ReconcileContext, "signal" | "log">): Promise<void> {
+    const { uid } = job.metadata;
+    const end = copies.find(uid)?.end;
+    if (end?.kind === "Stored") {
+      const uris = end.results.flatMap(({ artifact }) => artifact?.uri ?? []).join(", ");
+      shared.recorder.normal(job, "Stored", "Delete", `The results are stored at ${uris}`);
+    } else {
+      const results = end?.results ?? job.status?.results ?? [];
+      const left = { ...job, status: { ...job.status, conditions: [], results } };
+      await abandonCopies(left, deps.stores, undefined, context);
+    }
+    copies.forget(uid, false);
   }
 
   function forgetDeleted(key: string, job: T): void {
     const { uid } = job.metadata;
     const request = running.find(uid);
+    const copy = copies.find(uid);
     tasks.forget(job);
     withoutParts.delete(uid);
     running.resetBackoff(uid);
     admission.withdraw(uid);
-    // The response triggers another reconcile, which continues here.
+    // The response, or the end of the copy, triggers another reconcile, which continues here.
     if (request !== undefined && request.answer === undefined) return;
-    const first = untrack(key, uid);
+    if (copy !== undefined && copy.end === undefined) return void copies.hurry(uid);
+    const first = untrack(key, uid) && copy === undefined;
     // The service charges the task although its job is deleted.
     const task = first ? runningTask(job, request?.answer) : undefined;
     if (task !== undefined) shared.abandoned.follow(task);
@@ -100,8 +118,13 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
       if (task !== undefined) shared.abandoned.follow(task);
       else if (!shared.abandoned.has(uid)) admission.release(uid, { charged: true });
     },
-    forgetFormer(key, present) {
-      for (const job of trackedAt(key)) if (job.metadata.uid !== present?.metadata.uid) forgetDeleted(key, job);
+    async forgetFormer(key, present, context) {
+      for (const job of trackedAt(key)) {
+        const { uid } = job.metadata;
+        if (uid === present?.metadata.uid) continue;
+        forgetDeleted(key, job);
+        if (copies.find(uid)?.end !== undefined) await endCopy(job, context);
+      }
     },
     forgetServed(key) {
       for (const job of trackedAt(key)) {
@@ -130,11 +153,7 @@ export function createLiveJobs<T extends Job>(deps: JobDeps<T>): LiveJobs<T> {
       }
       forgetDeleted(keyOf(job), job);
       if (!held) return undefined;
-      if (copy?.end?.kind === "Stored") {
-        const uris = copy.end.results.flatMap(({ artifact }) => artifact?.uri ?? []).join(", ");
-        shared.recorder.normal(job, "Stored", "Delete", `The results are stored at ${uris}`);
-      } else await abandonCopies(job, deps.stores, undefined, { signal, log });
-      copies.forget(uid, false);
+      await endCopy(job, { signal, log });
       await adapter.kind.setFinalizer(job, false, signal);
       return undefined;
     },

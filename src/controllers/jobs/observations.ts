@@ -79,6 +79,8 @@ type Delivered = {
   result?: TaskResult | undefined;
   submitted?: Submitted | undefined;
 };
+/** Results to copy. `result`: of their task, unless the status shows it. */
+export type ToCopy = Pick<Delivered, "results" | "result">;
 /** What the status shows of a request that the service accepted or may have accepted. */
 export type Submitted = {
   record: OpenSubmission;
@@ -151,9 +153,9 @@ export type Observations = {
   NoResults: End & { submitted: Submitted };
 
   // A copy
-  NotCopying: object;
+  NotCopying: ToCopy;
   Copying: { note: string };
-  Stored: { results: JobResult[] };
+  Stored: ToCopy;
   CopyFailed: Block & { results: JobResult[] };
   /** The URLs expired, and there is no task to show other ones. */
   ResultsLost: End;
@@ -200,7 +202,11 @@ export type ObservationsIn = {
     | "ResultsToStore"
     | "TaskFailed"
     | "TaskFailedRetry"
-    | "PastDeadline";
+    | "PastDeadline"
+    // The results of a job of a batch are copied before its status shows them.
+    | "NotCopying"
+    | "Copying"
+    | "Stored";
   Storing: "Blocked" | "BackingOff" | "NotCopying" | "Copying" | "Stored" | "CopyFailed" | "ResultsLost";
   Succeeded: never;
   Failed: never;
@@ -215,9 +221,6 @@ export type ObserveContext<T extends Job> = { deps: JobDeps<T>; job: T; now: num
 
 /** An observation, with the account and the store that its step uses. */
 export type Observed = { observation: Observation; account?: AccountHandle; store?: ResolvedStore | undefined };
-
-/** The status shows a request or a wait that takes longer than this. Most take less. */
-export const SHOW_SENDING_AFTER_MS = 1_500;
 
 /** The results of a task or of a response: at least one. */
 export function observeDelivery(

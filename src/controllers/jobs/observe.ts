@@ -5,6 +5,7 @@ import { type AccountHandle, LABELS_AGAIN_MS } from "../account/registry.ts";
 import { forbiddenCause, forbiddenInJob } from "../account/share-rules.ts";
 import { shareRefusal } from "../account/shares.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
+import { isOfBatch, shownAfterMs } from "./batch-owner.ts";
 import { observeCopy } from "./copy.ts";
 import type { JobDeps } from "./deps.ts";
 import { observeHaltedJob } from "./halt.ts";
@@ -18,7 +19,6 @@ import {
   type Observed,
   observeDelivery,
   pastDeadline,
-  SHOW_SENDING_AFTER_MS,
   type Submitted,
   storeOf,
 } from "./observations.ts";
@@ -31,6 +31,8 @@ import { type Accepted, type Job, type JobSpec, type RequestOutcome, workOf } fr
 
 /** After this many unknown submissions a job halts, also under `onSubmissionUnknown: Resubmit`. */
 export const MAX_UNKNOWN = 10;
+/** Why jobs of a batch wait for other ones of the same account. */
+const TURNS = ["ConcurrencyLimited", "ShareLimited"];
 /** Re-check interval for a job whose store is full. */
 const FULL_STORE_MS = 30_000;
 
@@ -131,14 +133,15 @@ function requestSlot<T extends Job>(
   const answer = deps.shared.admission.request(account.key, work, () => deps.wake(job));
   if (answer.kind === "Admitted") return undefined;
   const { reason, message } = answer;
-  // A new job usually waits for less time than a status write takes.
-  const isOld = now - Date.parse(job.metadata.creationTimestamp) >= SHOW_SENDING_AFTER_MS;
+  // A new job usually waits for less time than a status write takes. Of a batch, often most jobs wait.
+  const isOld = now - Date.parse(job.metadata.creationTimestamp) >= shownAfterMs(job);
+  const isTurn = reason === "RateLimited" || (isOfBatch(job) && TURNS.includes(reason));
   return {
     kind: "NotAdmitted",
     reason,
     message,
     stalled: reason === "InsufficientBalance",
-    brief: reason === "RateLimited" && !isOld,
+    brief: isTurn && !isOld,
   };
 }
 

@@ -7,6 +7,7 @@ import { createSanitizer } from "../../base/sanitizer.ts";
 import { type TaskResult, type Useless, uselessness } from "../../provider/tasks/task-result.ts";
 import type { PollFailure, TaskObservation } from "../../provider/types.ts";
 import { StalledError } from "../references.ts";
+import { copiedFirst, observeFirstCopy } from "./first-copy.ts";
 import {
   deadlineOf,
   type JobContext,
@@ -26,6 +27,8 @@ export async function observeTracking<T extends Job>(
   taskID: string,
 ): Promise<Observed | undefined> {
   const { deps, job, signal } = context;
+  const copy = deps.copies.find(job.metadata.uid);
+  if (copy !== undefined) return { observation: observeFirstCopy(copy) };
   const resolved = await accountOfTask(deps.shared, job);
   if (resolved.kind === "Checking") return undefined;
   if (resolved.kind === "Held")
@@ -37,6 +40,7 @@ export async function observeTracking<T extends Job>(
   const failing = account.tasks.failing(taskID);
   const latest = await withoutSecrets(account.tasks.latest(taskID), secrets);
   const observation = withGuard(observeTask(context, taskID, latest, undefined), account.resultLookup);
+  if (observation.kind === "ResultsToStore") return copiedFirst(context, observation, account);
   if (observation.kind !== "Unfinished") return { observation, account };
   if (failing !== undefined) return { observation: observeFailingPolls(context, taskID, failing), account };
   // After a restart, the status shows the failing polls until a poll shows something else or they are known to fail again.

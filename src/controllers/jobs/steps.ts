@@ -1,8 +1,10 @@
+import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { backoffDelay } from "../../runtime/backoff.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import { type SubmissionRecord, submissionOf } from "../../submission/record.ts";
-import { type JobContext, type Observation, SHOW_SENDING_AFTER_MS, type Submitted } from "./observations.ts";
+import { isOfBatch, shownAfterMs } from "./batch-owner.ts";
+import type { JobContext, Observation, Submitted, ToCopy } from "./observations.ts";
 import { RELEASE_SLOT_AFTER_MS } from "./polls.ts";
 import type { JobOutcome } from "./status.ts";
 import type { Job, JobStatus, PaidRequest } from "./types.ts";
@@ -15,8 +17,8 @@ export type Step = {
   written?: Partial<JobStatus>;
   /** A paid request to be sent. The status shows its record right before the first byte. */
   send?: { request: PaidRequest; attempt: number };
-  /** Whether a copy of the results starts. */
-  copy?: boolean;
+  /** The results whose copy starts. */
+  copy?: ToCopy;
   /** The job needs a poll of its task after this time, ms since the epoch. The task is polled at once. */
   pollAfter?: number;
   /** The job cannot continue before one of these changes. Default: nothing. */
@@ -68,8 +70,9 @@ export function showMissingReference({ reason, message, references }: Observatio
   return { outcome: { phase: "Pending", reason, message, stalled }, waitsFor: references, ...again };
 }
 
-export function showAdmission({ reason, message, stalled, brief, consumption }: Observation<"NotAdmitted">): Step {
-  if (brief) return { againMs: SHOW_SENDING_AFTER_MS };
+export function showAdmission(observation: Observation<"NotAdmitted">, { job }: JobContext): Step {
+  const { reason, message, stalled, brief, consumption } = observation;
+  if (brief) return { againMs: shownAfterMs(job) };
   const written = consumption === undefined ? {} : { written: { consumption } };
   return { outcome: { phase: "Pending", reason, message, stalled }, ...written, againMs: TURN_MS };
 }
@@ -83,8 +86,8 @@ export function showPause({ until }: Observation<"TooSoon">, { job, now }: JobCo
   };
 }
 
-export function send({ request, attempt }: Observation<"Clear">): Step {
-  return { send: { request, attempt }, againMs: SHOW_SENDING_AFTER_MS };
+export function send({ request, attempt }: Observation<"Clear">, { job }: JobContext): Step {
+  return { send: { request, attempt }, againMs: shownAfterMs(job) };
 }
 
 /** What the status shows right before the first byte. */
@@ -105,9 +108,10 @@ export function reuse({ results, reused, reuseKey }: Observation<"Reused">): Ste
 
 // The outcome of a request
 
-export function showSending({ sent, opens, since, firstAudioMs }: Observation<"UnderWay">, { now }: JobContext): Step {
-  const early = since + SHOW_SENDING_AFTER_MS - now;
-  if (early > 0 && firstAudioMs === undefined) return { againMs: early };
+export function showSending(observation: Observation<"UnderWay">, { job, now }: JobContext): Step {
+  const { sent, opens, since, firstAudioMs } = observation;
+  const early = since + shownAfterMs(job) - now;
+  if (early > 0 && (firstAudioMs === undefined || isOfBatch(job))) return { againMs: early };
   if (opens === true) {
     const message = "The request waits until its artifact is open: other artifacts are being written to stores";
     return { outcome: { phase: "Pending", reason: "Submitting", message, stalled: false }, againMs: TURN_MS };
@@ -157,9 +161,15 @@ export function sendAgain({ cause, ...submitted }: Observation<"UnknownButResubm
 
 // A task
 
-export function showProgress({ result, pollAfter }: Observation<"Unfinished">): Step {
+export function showProgress({ result, pollAfter }: Observation<"Unfinished">, { job }: JobContext): Step {
   const late = pollAfter === undefined ? {} : { pollAfter, againMs: LATE_POLL_MS };
-  return { outcome: { phase: "Active", result }, ...late };
+  return isOfBatch(job) && showsTask(job) ? late : { outcome: { phase: "Active", result }, ...late };
+}
+
+/** Whether the status shows a task whose polls work. */
+function showsTask({ status }: Job): boolean {
+  const { reason } = getCondition(status?.conditions, "Ready") ?? {};
+  return status?.pollsFailingSince === undefined && (reason === "Queued" || reason === "Running");
 }
 
 export function showBlockedTask({ kind: _, againMs, ...note }: Observation<"Blocked">): Step {
@@ -200,7 +210,8 @@ export function complete(
   { results, ...observation }: Observation<"Results"> | Observation<"Stored">,
   { job, now }: JobContext,
 ): Step {
-  const { result = undefined, submitted = undefined } = observation.kind === "Results" ? observation : {};
+  const { result } = observation;
+  const submitted = observation.kind === "Results" ? observation.submitted : undefined;
   return {
     outcome: { phase: "Succeeded", result, results },
     ...(submitted === undefined ? {} : { written: submission(job, submitted, "Accepted", now) }),

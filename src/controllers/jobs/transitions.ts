@@ -1,4 +1,4 @@
-import { beginCopy, showBlockedCopy, showCopy, showFailedCopy } from "./copy.ts";
+import { awaitCopy, beginCopy, showBlockedCopy, showCopy, showFailedCopy } from "./copy.ts";
 import { attach, halt, release, showHalted, showNotAttached } from "./halt.ts";
 import type { JobContext, JobState, Observation, ObservationKind, ObservationsIn, StateKind } from "./observations.ts";
 import * as steps from "./steps.ts";
@@ -112,6 +112,9 @@ export const JOB_TABLE: { readonly [S in StateKind]: { readonly [O in Observatio
     TaskFailed: { ...fails, releasesSlot: "Charged" },
     TaskFailedRetry: { step: steps.retryTask, next: "Waiting", releasesSlot: "Charged", cleared: TASK_FIELDS },
     PastDeadline: fails, // the task runs on: finish.ts
+    NotCopying: { step: beginCopy, next: "Tracking" },
+    Copying: { step: awaitCopy, next: "Tracking" },
+    Stored: { ...succeeds, ...delivered, endsCopy: "Done" },
   },
   Storing: {
     Blocked: { step: showBlockedCopy, next: "Storing" },

@@ -9,6 +9,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { SendWebhook, WebhookOutcome } from "../../base/webhook.ts";
 import type { SendOptions } from "../../provider/call-options.ts";
 import type { Operation } from "../../provider/operations.ts";
+import type { TaskResult } from "../../provider/tasks/task-result.ts";
 import type { AccountSession } from "../../provider/types.ts";
 import type { Reference } from "../../runtime/reference-poller.ts";
 import type { SubmissionRecord } from "../../submission/record.ts";
@@ -178,8 +179,14 @@ export type RequestOutcome = { record: SubmissionRecord } & (
 /** How a copy ended. `results` includes the artifacts that are stored by now, and fresh URLs. */
 export type CopyEnd = { kind: "Stored"; results: JobResult[] } | (Block & { kind: "Failed"; results: JobResult[] });
 
-/** `urgent`: the job is deleted and waits for the copy. */
-export type Copy = { bytes: number; totalBytes: number | undefined; urgent: boolean; end?: CopyEnd };
+/** `urgent`: the job is deleted and waits for the copy. `task`: what the task showed, unless the status shows it. */
+export type Copy = {
+  bytes: number;
+  totalBytes: number | undefined;
+  urgent: boolean;
+  task?: TaskResult | undefined;
+  end?: CopyEnd;
+};
 
 /** Copies of results to stores that are under way. They run beside the reconciles and outlive any of them. */
 export type Copies = {

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Resource } from "../../../src/kube/resource.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
-import { createEventMemory, createEventRecorder, type EventRecorder } from "../../../src/runtime/recorder.ts";
+import {
+  createEventMemory,
+  createEventRecorder,
+  type EventRecorder,
+  MOST_REMEMBERED,
+} from "../../../src/runtime/recorder.ts";
 import { createFakeClock, type FakeClock, until } from "../../support/fake-clock.ts";
 import { failure, type Script, type ScriptedApi, scriptedApi, silentLog } from "../../support/scripted-api-server.ts";
 
@@ -219,4 +224,18 @@ it("given events without an end, what is older than six minutes is forgotten", a
     await clock.advance(60_000);
   }
   expect(Math.max(...sizes)).toBeLessThanOrEqual(8 * 100 + 6 * 100);
+});
+
+it("given more events than it remembers, those that happened last count up their series", () => {
+  const memory = createEventMemory(createFakeClock());
+  const begin = (key: string) => memory.begin(key, { name: key, namespace: "team" });
+  begin("again");
+  for (let at = 0; at < 3 * MOST_REMEMBERED; at++) {
+    memory.allows(`uid-${at}`);
+    begin(`once ${at}`);
+    if (at % 100 === 0) memory.countUp("again");
+  }
+  expect(memory.size()).toBe(2 * MOST_REMEMBERED);
+  expect(memory.countUp("again")).toMatchObject({ name: "again", count: 2 + 3 * (MOST_REMEMBERED / 100) });
+  expect(memory.countUp("once 0")).toBeUndefined();
 });

@@ -4,6 +4,7 @@ import { createRandom } from "../../../src/simulator/random.ts";
 import { startControlPlane } from "../../../tools/cluster/control-plane.ts";
 import { tools } from "../../support/command-line.ts";
 import { installCRDs } from "../../support/control-plane-setup.ts";
+import { manifest } from "../../support/manifests.ts";
 import { condition, eventually, type Operator } from "../../support/world.ts";
 import { costOf } from "./measures.ts";
 import { createScene, linesOf, ODD, type Scene } from "./scene.ts";
@@ -130,13 +131,21 @@ it(
       const spec = { parallelism };
       const few = await costOf(scene, controlPlane, { name: "few", items: MANY.few, spec });
       console.log(`few: ${JSON.stringify(few)}`);
+      const { speech } = manifest("batch").spec["template"] as { speech: object };
+      const template = { speech: { ...speech, outputFormat: "url" } };
+      const copied = await costOf(scene, controlPlane, {
+        name: "copied",
+        items: MANY.few,
+        spec: { ...spec, template },
+      });
+      console.log(`copied: ${JSON.stringify(copied)}`);
       const many = await costOf(scene, controlPlane, { name: "many", items: MANY.items, spec });
       console.log(`many: ${JSON.stringify(many)}`);
 
       const { status } = await world.get("MediaBatch", "many");
       expect(status).toMatchObject({ phase: "Failed", succeeded: MANY.items / 2, failed: MANY.items / 2 });
       expect(many.status).toBeLessThan(64 * 1024);
-      for (const { writes } of [few, many]) expect(writes).toBeLessThanOrEqual(6);
+      for (const { writes } of [few, copied, many]) expect(writes).toBeLessThanOrEqual(6);
       expect(many.heapMiB).toBeLessThan(few.heapMiB * 1.1);
       if (IS_LONG) expect(many.peakMiB).toBeLessThan(few.peakMiB * 1.1);
     } finally {

@@ -24,7 +24,9 @@ export async function costOf(
 ): Promise<Cost & { seconds: number }> {
   const [port = 0] = await freePorts(1);
   const before = await writesAt(api);
-  const operator = await scene.start({ within: ["env", `NODE_OPTIONS=--inspect-port=127.0.0.1:${port}`] });
+  // As the image and the bundle start it.
+  const flags = `--max-semi-space-size=16 --inspect-port=127.0.0.1:${port}`;
+  const operator = await scene.start({ within: ["env", `NODE_OPTIONS=${flags}`] });
   const since = performance.now();
   await scene.apply(name, items, spec);
   let status = 0;

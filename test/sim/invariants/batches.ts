@@ -1,5 +1,5 @@
-import { batchOf } from "../../../src/controllers/batch/child.ts";
 import { indexesOf } from "../../../src/controllers/batch/index-set.ts";
+import { batchOf } from "../../../src/controllers/jobs/batch-owner.ts";
 import type { ObjectMeta } from "../../../src/kube/types.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import { batchIn, maxHaltedOf } from "../scenario/manifests.ts";

@@ -1,7 +1,8 @@
 import type { MediaBatch } from "../../../api/v1alpha1/media-batch.ts";
 import { type Clock, systemClock } from "../../../base/clock.ts";
 import { oneLine } from "../../../base/manifest-yaml.ts";
-import { BATCH_LABEL, batchOf, jobResourceOf } from "../../../controllers/batch/child.ts";
+import { BATCH_LABEL, jobResourceOf } from "../../../controllers/batch/child.ts";
+import { batchOf } from "../../../controllers/jobs/batch-owner.ts";
 import type { Job } from "../../../controllers/jobs/types.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { keyOf } from "../../../kube/types.ts";

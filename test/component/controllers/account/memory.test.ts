@@ -4,6 +4,7 @@ import { accountSpecSchema } from "../../../../src/api/v1alpha1/account.ts";
 import { accountResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import { anyAddress } from "../../../../src/base/address-guard.ts";
 import { createAccountMemory } from "../../../../src/controllers/account/memory.ts";
+import { ownerOfJob } from "../../../../src/controllers/billing/job-owner.ts";
 import { createKubeClient } from "../../../../src/kube/client.ts";
 import { createRecordBudget } from "../../../../src/provider/endpoints/record-budget.ts";
 import { createResponseMemory } from "../../../../src/provider/response-memory.ts";
@@ -128,7 +129,13 @@ it("the estimates and the observed usage of a deleted account are forgotten", as
       restorePrices: () => {},
       forget,
     },
-    usage: { listed: () => {}, accepted: () => {}, unknown: () => {}, forget },
+    usage: {
+      ownerOfJob: (kind, job) => ownerOfJob({ get: () => undefined }, kind, job),
+      listed: () => {},
+      accepted: () => {},
+      unknown: () => {},
+      forget,
+    },
   });
   await memories.remember(KEY, accountOf(), "sk-1");
   await memories.depart(KEY);

@@ -13,6 +13,7 @@ import { videoJobAdapter } from "../../../../src/controllers/jobs/requests/video
 import type { WriteRecord } from "../../../../src/controllers/jobs/submit.ts";
 import { type Callbacks, type Job, workOf } from "../../../../src/controllers/jobs/types.ts";
 import type { KubeClient } from "../../../../src/kube/client.ts";
+import { keyOf } from "../../../../src/kube/types.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
 import { createSpendingAdmission } from "../../../../src/submission/admission.ts";
 import { NO_ALLOWANCE } from "../../../../src/submission/allowance.ts";
@@ -25,7 +26,6 @@ import { accountAt, type ServiceAnswer, scriptedService, sessionAt } from "../..
 import { jobWiring, sharedOf } from "../../../support/shared.ts";
 
 export const UID = videoJobOf("image").metadata.uid;
-const REQUEST = { key: "team/sea", namespace: "team", name: "sea" };
 export const context = { signal: new AbortController().signal, log: silentLog };
 export const other = { kind: "ClusterAccount", name: "other", baseURL: "https://other.example.com" } as const;
 
@@ -108,6 +108,7 @@ export function jobReconciler(
   const wiring = jobWiring(shared, { callbacks, stores: createStoreRegistry(hasStore) });
   const adapter = videoJobAdapter(createKind(client, kind));
   const { reconcile: run, forget } = createJobReconciler(shared, adapter, wiring, wake);
+  const key = keyOf(job);
   return {
     kind,
     job,
@@ -117,11 +118,12 @@ export function jobReconciler(
     admission,
     running: wiring.running,
     copies: wiring.copies,
+    stores: wiring.stores,
     callbacks,
-    reconcile: () => run(REQUEST, context),
+    reconcile: () => run({ key, namespace: "team", name: job.metadata.name }, context),
     /** Another process serves the account of the job. */
-    forget: () => forget("team/sea"),
-    stored: () => kind.store.get("team/sea"),
+    forget: () => forget(key),
+    stored: () => kind.store.get(key),
     /** Whether the account has a slot for another job. */
     nextIsAdmitted(account: AccountKey = "Account/team/default") {
       const { kind: answer } = admission.request(account, { ...workOf(job), uid: "next" }, () => {});

@@ -9,6 +9,7 @@ import { endpointOf } from "../../../support/endpoints.ts";
 import { speechJobOf } from "../../../support/jobs.ts";
 
 const ACCOUNT = "ClusterAccount/default";
+const NO_BATCHES = { get: () => undefined };
 
 it("the users of an account are counted, and the first of them by kind and name are shown", () => {
   const endpoints = createStore<GpuEndpoint>({ account: byAccount });
@@ -24,6 +25,7 @@ it("the users of an account are counted, and the first of them by kind and name 
     {
       endpoints: { resource: gpuEndpointResource, store: endpoints },
       jobs: [{ resource: speechJobResource, store: jobs }],
+      batches: NO_BATCHES,
     },
     () => ({ keyOf: () => ACCOUNT }),
   );
@@ -43,7 +45,7 @@ it("the users of an account are counted, and the first of them by kind and name 
 it("finished jobs do not use an account, and an unfinished one does", () => {
   const jobs = createStore<Job>({ account: byAccount });
   const endpoints = { resource: gpuEndpointResource, store: createStore<GpuEndpoint>({ account: byAccount }) };
-  const kinds = { endpoints, jobs: [{ resource: speechJobResource, store: jobs }] };
+  const kinds = { endpoints, jobs: [{ resource: speechJobResource, store: jobs }], batches: NO_BATCHES };
   const dependants = createDependants(kinds, () => ({ keyOf: () => ACCOUNT }));
   const put = (name: string, phase: "Succeeded" | "Pending") => {
     const job = speechJobOf("hd", {}, { ...PENDING_STATUS, phase });
@@ -57,7 +59,7 @@ it("finished jobs do not use an account, and an unfinished one does", () => {
 
 it("an account has endpoints, and volumes, as long as one of its endpoints is there and has some", () => {
   const store = createStore<GpuEndpoint>({ account: byAccount, volumes: byAccountWithVolumes });
-  const kinds = { endpoints: { resource: gpuEndpointResource, store }, jobs: [] };
+  const kinds = { endpoints: { resource: gpuEndpointResource, store }, jobs: [], batches: NO_BATCHES };
   const dependants = createDependants(kinds, () => ({ keyOf: () => ACCOUNT }));
   const seen = () => [dependants.hasEndpoints(ACCOUNT), dependants.hasVolumes(ACCOUNT)];
   expect(seen()).toEqual([false, false]);
@@ -91,6 +93,7 @@ it("after a start, jobs in flight are those whose statuses show a task, or a rec
   const kinds = {
     endpoints: { resource: gpuEndpointResource, store: createStore<GpuEndpoint>({ account: byAccount }) },
     jobs: [{ resource: speechJobResource, store: jobs }],
+    batches: NO_BATCHES,
   };
   const dependants = createDependants(kinds, () => ({ keyOf: () => ACCOUNT }));
   const uids = dependants.inFlight(ACCOUNT).map(({ uid }) => uid);

@@ -4,10 +4,10 @@ import type { SpeechJob, SpeechJobStatus } from "../../../../src/api/v1alpha1/sp
 import { ArtifactError } from "../../../../src/artifacts/errors.ts";
 import type { ArtifactStoreHandle } from "../../../../src/artifacts/types.ts";
 import { createStoreRegistry } from "../../../../src/controllers/artifact-store/registry.ts";
-import { batchOf } from "../../../../src/controllers/batch/child.ts";
 import { createBatchReconciler } from "../../../../src/controllers/batch/controller.ts";
 import { maySend } from "../../../../src/controllers/batch/progress.ts";
 import { createKind } from "../../../../src/controllers/controller-deps.ts";
+import { batchOf } from "../../../../src/controllers/jobs/batch-owner.ts";
 import type { KubeClient } from "../../../../src/kube/client.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import type { KubeObject } from "../../../../src/kube/types.ts";
@@ -133,7 +133,7 @@ export function batchWorld(change: Change = {}, kill?: Kill) {
       reconciler = createBatchReconciler(shared, kind, wiring);
     },
     /** One reconcile, after the pause between two rounds, and after a check of the items that it began. */
-    async reconcile(afterMs = 300) {
+    async reconcile(afterMs = 1_100) {
       await clock.advance(afterMs);
       store.upsert(batch());
       await reconciler.reconcile({ key: KEY, namespace: "team", name: "book" }, context);

@@ -1,11 +1,17 @@
 import { expect, it, test } from "vitest";
 import type { GpuEndpointStatus } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
+import { mediaBatchResource } from "../../../../src/api/v1alpha1/kinds.ts";
+import type { MediaBatch } from "../../../../src/api/v1alpha1/media-batch.ts";
 import type { Submission } from "../../../../src/api/v1alpha1/meta.ts";
+import { ownerOfJob } from "../../../../src/controllers/billing/job-owner.ts";
 import { recordUsage } from "../../../../src/controllers/billing/object-cost.ts";
 import type { AcceptedJob } from "../../../../src/controllers/billing/recorder.ts";
 import { endpointOwner } from "../../../../src/controllers/billing/recorder.ts";
+import { controllerReference } from "../../../../src/kube/resource.ts";
+import type { NamespacedObject } from "../../../../src/kube/types.ts";
 import { endpointOf } from "../../../support/endpoints.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
+import { storedMeta } from "../../../support/stored-meta.ts";
 
 const submission = (state: Submission["state"], id = "one"): Submission => ({
   id,
@@ -41,6 +47,8 @@ it.each([
   const accepted: AcceptedJob[] = [];
   const unknown: AcceptedJob[] = [];
   const usage = {
+    ownerOfJob: (kind: string, job: Pick<NamespacedObject, "metadata">) =>
+      ownerOfJob({ get: () => undefined }, kind, job),
     accepted: (job: AcceptedJob) => void accepted.push(job),
     unknown: (job: AcceptedJob) => void unknown.push(job),
   };
@@ -55,6 +63,18 @@ it.each([
   };
   expect(accepted).toEqual(Array.from({ length: count }, () => job));
   expect(unknown).toEqual(after?.state === "Unknown" ? [job] : []); // it counts for the share alone
+});
+
+it("the usage of a job of a batch counts for its batch, as long as that is there", () => {
+  const batch = { metadata: storedMeta({ namespace: "team", name: "film", uid: "film" }) } as MediaBatch;
+  const { creationTimestamp, ...metadata } = videoJobOf("image").metadata;
+  const ownerReferences = [controllerReference(mediaBatchResource, batch.metadata)];
+  const job = { ...videoJobOf("image"), metadata: { ...metadata, creationTimestamp, name: "film-7", ownerReferences } };
+  const created = Date.parse(batch.metadata.creationTimestamp) / 1000;
+  const ownerIn = (present: MediaBatch | undefined) => ownerOfJob({ get: () => present }, "VideoJob", job);
+  expect(ownerIn(batch)).toEqual({ namespace: "team", object: "MediaBatch/film", created });
+  const another = { ...batch, metadata: { ...batch.metadata, uid: "another" } };
+  for (const none of [undefined, another]) expect(ownerIn(none)).toMatchObject({ object: "VideoJob/film-7" });
 });
 
 test.each([

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { billDay } from "../../../../src/controllers/billing/bill-day.ts";
+import { ownerOfJob } from "../../../../src/controllers/billing/job-owner.ts";
 import { createUsageRecorder, NOBODY } from "../../../../src/controllers/billing/recorder.ts";
 import type { Usage } from "../../../../src/controllers/billing/usage.ts";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
@@ -14,6 +15,7 @@ function setUp() {
   const recorder = createUsageRecorder({
     ledger: { add: (one) => void usage.push(one) },
     shareCosts: { add: () => {} },
+    ownerOfJob: (kind, job) => ownerOfJob({ get: () => undefined }, kind, job),
     ownerOf: (_account, id) => (id === "ours" ? { namespace: "film", object: "GpuEndpoint/chat", created: 7 } : NOBODY),
     timeZoneOf: () => "Asia/Shanghai",
     clock,

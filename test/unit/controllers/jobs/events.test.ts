@@ -1,10 +1,14 @@
 import { expect, it } from "vitest";
 import type { JobPhase } from "../../../../src/api/v1alpha1/job.ts";
+import { mediaBatchResource } from "../../../../src/api/v1alpha1/kinds.ts";
 import type { Reason } from "../../../../src/api/v1alpha1/reasons.ts";
 import { announce } from "../../../../src/controllers/jobs/events.ts";
 import type { JobStatus } from "../../../../src/controllers/jobs/types.ts";
+import { controllerReference } from "../../../../src/kube/resource.ts";
 import { videoJobOf } from "../../../support/jobs.ts";
+import { storedMeta } from "../../../support/stored-meta.ts";
 
+const OF_BATCH = controllerReference(mediaBatchResource, storedMeta({ name: "film", uid: "film" }));
 const at = { lastTransitionTime: "2026-03-01T00:00:00Z" };
 
 const stalledFor = (phase: JobPhase, reason: Reason, message = "why"): JobStatus => ({
@@ -55,6 +59,24 @@ const ROWS: readonly Row[] = [
     ["PollsFailing Poll: why"],
   ],
 ];
+
+it.each([
+  ["a job", {}, ["Submitted", "Completed"]],
+  ["a job of a batch", { name: "film-3", ownerReferences: [OF_BATCH] }, []],
+])("%s that goes well has these Normal events", (_name, metadata, expected) => {
+  const reasons: string[] = [];
+  const recorder = {
+    warning: () => {},
+    flush: async () => {},
+    normal: (_object: unknown, reason: string) => void reasons.push(reason),
+  };
+  const statuses: JobStatus[] = [running("Pending"), { ...running("Queued"), taskID: "t" }, running("Succeeded")];
+  for (const [at, status] of statuses.entries()) {
+    const job = videoJobOf("image", {}, statuses[at - 1]);
+    announce({ recorder }, { ...job, metadata: { ...job.metadata, ...metadata } }, status);
+  }
+  expect(reasons).toEqual(expected);
+});
 
 it.each(ROWS)("%s has these Warning events", (_name, before, after, expected) => {
   const warnings: string[] = [];

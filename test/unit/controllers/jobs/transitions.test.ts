@@ -170,7 +170,7 @@ const examples: { [K in keyof Observations]: Observation<K> } = {
   Results: { kind: "Results", results: [result] },
   ResultsToStore: { kind: "ResultsToStore", results: [result] },
   NoResults: { kind: "NoResults", ...end, submitted: { record } },
-  NotCopying: { kind: "NotCopying" },
+  NotCopying: { kind: "NotCopying", results: [result] },
   Copying: { kind: "Copying", note: "n" },
   Stored: { kind: "Stored", results: [{ ...result, artifact }] },
   CopyFailed: { kind: "CopyFailed", results: [result], reason: "Retrying", message: "m", stalled: false },
