@@ -57,8 +57,9 @@ async function output(args: string[], env: Record<string, string>): Promise<stri
   const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env, NO_COLOR: "1" } });
   let text = "";
   child.stdout.on("data", (chunk) => (text += String(chunk)));
-  child.stderr.resume();
+  let errors = "";
+  child.stderr.on("data", (chunk) => (errors += String(chunk)));
   const [code] = await once(child, "close");
-  if (code !== 0) throw new Error(`fails without a mutation:\n${text.slice(-5_000)}`);
+  if (code !== 0) throw new Error(`fails without a mutation:\n${text.slice(-2_000)}\n${errors.slice(-5_000)}`);
   return text;
 }
