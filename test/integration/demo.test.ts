@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, describe, expect, inject, onTestFinished, test } from "vitest";
+import { afterEach, describe, expect, inject, onTestFailed, onTestFinished, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { runProgram } from "../../tools/cluster/run-program.ts";
 import { waitUntil } from "../../tools/cluster/wait-until.ts";
@@ -13,6 +13,7 @@ const soon = { timeoutMs: 120_000, intervalMs: 200 };
 
 async function startDemo(options: Parameters<typeof spawnDemo>[0]): Promise<Demo> {
   const demo = await spawnDemo(options);
+  onTestFailed(() => console.log(demo.output()));
   onTestFinished(() => void demo.child.kill("SIGKILL"));
   return demo;
 }
