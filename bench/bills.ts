@@ -5,6 +5,7 @@ import { startGuarded } from "../tools/cluster/guarded.ts";
 import { runProgram } from "../tools/cluster/run-program.ts";
 import type { BenchOptions } from "./cluster.ts";
 import { describeMachine } from "./machine.ts";
+import { NODE_FLAGS } from "./pod.ts";
 import { API_KEY, startSimulator } from "./remotes.ts";
 import type { Bills } from "./scenario-figures.ts";
 
@@ -42,7 +43,7 @@ export async function measureBills({ records, say, signal }: BillsOptions): Prom
     const sum = await fillBills(baseURL, records);
     say(`${records} bills at the simulator`);
     signal.throwIfAborted();
-    const args = ["--max-semi-space-size=16", SUBJECT, baseURL, API_KEY];
+    const args = [...NODE_FLAGS, SUBJECT, baseURL, API_KEY];
     const printed = await runProgram(process.execPath, args, { signal });
     const { readings, ...figures } = report.parse(JSON.parse(printed));
     const [first, again] = readings;

@@ -11,6 +11,7 @@ import { COPIES_AT_ONCE } from "../src/artifacts/handle.ts";
 import { sha256Of, startFileServer } from "../tools/artifacts/file-server.ts";
 import { startVersitygw } from "../tools/artifacts/versitygw.ts";
 import { prepareTools } from "../tools/programs/tool.ts";
+import { NODE_FLAGS } from "./pod.ts";
 
 const MB = 1_000_000;
 const bytes = Number(process.argv[2] ?? 200) * MB;
@@ -37,7 +38,7 @@ async function copy(
       : { kind, endpoint: s3.endpoint, accessKeyId: s3.accessKeyId, secretAccessKey: s3.secretAccessKey };
   const keys = Array.from({ length: count }, (_, index) => `team/VideoJob/${name}/uid/${index}.mp4`);
   const task = { store, url: `${server.url}/${name}`, keys };
-  const child = spawn(process.execPath, ["--max-semi-space-size=16", script, JSON.stringify(task)], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, script, JSON.stringify(task)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let report: Report | undefined;
