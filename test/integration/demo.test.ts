@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, inject, onTestFailed, onTestFinished, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { runProgram } from "../../tools/cluster/run-program.ts";
@@ -69,6 +70,12 @@ describe("in somebody else's cluster", () => {
   test("what does not converge in time is named with its reason and the logs, and its namespace goes", async () => {
     const demo = await startDemo({ borrow: true, args: ["--timeout", "0.5"] });
     const pids = await processesOnceItRuns(demo);
+    const operator = (await demo.pids()).get("operator") ?? 0;
+    await waitUntil("the demo tidies up", async () => / deleting /.test(demo.output()), soon);
+    // A busy operator, whose Lease would be deleted with the namespace before it has removed a finalizer.
+    process.kill(operator, "SIGSTOP");
+    await sleep(8000);
+    process.kill(operator, "SIGCONT");
     expect(await demo.ended, demo.output()).toBe(1);
     const output = demo.output();
     expect(output).toMatch(/^FAILED: \d+ objects not there after 0\.5 s$/m);

@@ -15,7 +15,8 @@ const API_KEY = "demo-key";
 const START_TIMEOUT_MS = 120_000;
 const STARTED_TIMEOUT = `--timeout=${START_TIMEOUT_MS / 1000}s`;
 /** In a busy cluster, the deletion of a namespace takes more than a minute. */
-const GONE_TIMEOUT = "--timeout=5m";
+const GONE_TIMEOUT = "--timeout=2m";
+const KINDS = "mediabatches,gpuendpoints,speechjobs,videojobs,billreports,artifactstores,accounts";
 
 /** Everything the demo runs. All of it ends with this process, whichever way that ends. */
 export type Stack = {
@@ -98,26 +99,30 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
     },
   };
 
-  /** The operator still runs: it is what ends the endpoints. */
+  /** The operator ends the endpoints. Its Lease is in the namespace too, and it serves nothing once that is deleted: so the objects go first. */
   async function giveBack(): Promise<void> {
-    say(`deleting namespace ${namespace}; the CRDs stay in the cluster`);
-    const args = ["--kubeconfig", controlPlane.kubeconfig, "delete", "namespace", namespace, GONE_TIMEOUT];
+    const remove = (...args: string[]) =>
+      runProgram(controlPlane.kubectl, ["--kubeconfig", controlPlane.kubeconfig, "delete", ...args, GONE_TIMEOUT], {
+        signal: failed,
+      });
+    say(`deleting namespace ${namespace} and what is in it; the CRDs stay in the cluster`);
     try {
-      await runProgram(controlPlane.kubectl, args);
+      await remove("--namespace", namespace, "--all", KINDS);
+      await remove("namespace", namespace);
     } catch (error) {
       const scope = `--watch-namespaces ${namespace} --operator-namespace ${namespace}`;
-      say(`${message(error)}\nIf the namespace stays: bin/mooring cleanup ${scope}`);
+      say(`${message(error)}\nIt is still there. To remove it:`);
+      say(`  bin/mooring cleanup ${scope} && kubectl delete namespace ${namespace}`);
     }
   }
 
+  const crds = join(dir, "crds.yaml");
+  await writeFile(crds, await runProgram(process.execPath, [BUNDLE, "crds"], { signal: either }));
+  await run(["apply", "--server-side", "--force-conflicts", "-f", crds]);
+  await run(["wait", "--for=condition=Established", STARTED_TIMEOUT, "-f", crds]);
+  say("CRDs established");
   if (borrowed) await run(["create", "namespace", namespace]);
   try {
-    const crds = join(dir, "crds.yaml");
-    await writeFile(crds, await runProgram(process.execPath, [BUNDLE, "crds"], { signal: either }));
-    await run(["apply", "--server-side", "--force-conflicts", "-f", crds]);
-    await run(["wait", "--for=condition=Established", STARTED_TIMEOUT, "-f", crds]);
-    say("CRDs established");
-
     await guarded.start("simulator", process.execPath, [BUNDLE, "simulator", "--port=0", `--api-key=${API_KEY}`]);
     const simulator = await printed("simulator", /listening on (http:\S+)/);
     say(`simulator of the remote service at ${simulator}`);
