@@ -58,6 +58,9 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
   if (object === undefined) return [];
   const name = nameOf(plan);
   if (isRivalOfAnother(world, plan) && awaitsUser(object, ["AlreadyBound"])) return [];
+  // Only a record tells its own endpoint from that of somebody else with the same chosen name: the user has to say which one it is.
+  const hasNoProof = plan.appName !== undefined && world.restores.hasLost(plan.serial);
+  if (hasNoProof && awaitsUser(object, ["AppNameTaken"])) return [];
   if (awaitsRequestAndBudget(world, plan, object)) return [];
   if (isOutOfSight(world, plan)) {
     // A second create with the account's own key fails when the service takes an app name only once.

@@ -264,12 +264,12 @@ const AT_REST: Record<string, number> = {
   getEndpointLimits: 1,
 };
 /**
- * For an endpoint that is not Ready, each minute: a look for its app name, or a read that shows that it is missing, and another one. One
- * whose update waits, for the budget for example, is read before each try.
+ * For an endpoint that is not Ready, each minute, of which `QUIET_MS` can touch two: a look for its app name, or a read that shows that it is
+ * missing, and another one. One whose update waits, for the budget for example, is read before each try.
  */
 const WAITING: Record<string, number> = {
-  listEndpoints: 2,
-  listEndpointsEarlier: 4,
+  listEndpoints: 4,
+  listEndpointsEarlier: 8,
   getEndpoint: 4,
   getEndpointEarlier: 4,
 };
