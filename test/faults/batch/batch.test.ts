@@ -147,7 +147,8 @@ it(
       expect(many.status).toBeLessThan(64 * 1024);
       for (const { writes } of [few, copied, many]) expect(writes).toBeLessThanOrEqual(6);
       expect(many.heapMiB).toBeLessThan(few.heapMiB * 1.1);
-      if (IS_LONG) expect(many.peakMiB).toBeLessThan(few.peakMiB * 1.1);
+      // A process of an hour is compared with itself: that of `few` has not lived long enough to fill its caches.
+      if (IS_LONG) expect(many.peaksMiB.at(-1)).toBeLessThan((many.peaksMiB[0] ?? 0) * 1.1);
     } finally {
       await scene.close();
       await world.close();

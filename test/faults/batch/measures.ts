@@ -13,8 +13,11 @@ async function writesAt({ kubectl, kubeconfig }: ApiServer): Promise<Readonly<Re
   return metricBy(written.join("\n"), "apiserver_request_total", "resource");
 }
 
-/** What a batch costs. `writes` and `events`: requests to the API server per item. `heapMiB`: used, after a collection when half is done. */
-export type Cost = { items: number; writes: number; events: number; status: number; heapMiB: number; peakMiB: number };
+/**
+ * What a batch costs. `writes` and `events`: requests to the API server per item. `heapMiB`: used, after a collection when half is done.
+ * `peaksMiB`: highest resident memory until each tenth of the items has ended.
+ */
+export type Cost = { items: number; writes: number; events: number; status: number; heapMiB: number; peaksMiB: number[] };
 
 /** Runs a batch with an operator of its own. `spec`: of the batch. */
 export async function costOf(
@@ -31,15 +34,19 @@ export async function costOf(
   await scene.apply(name, items, spec);
   let status = 0;
   let heapMiB: number | undefined;
+  const peaksMiB: number[] = [];
   await scene.ended(name, async (batch) => {
     status = Math.max(status, JSON.stringify(batch.status).length);
     const { succeeded = 0, failed = 0 } = batch.status ?? {};
-    if (Number(succeeded) + Number(failed) >= items / 2) {
+    const ended = Number(succeeded) + Number(failed);
+    const peakMiB = Math.round((await usageOf(operator.pid)).peakMiB);
+    while (peaksMiB.length < Math.floor((ended / items) * 10)) peaksMiB.push(peakMiB);
+    if (ended >= items / 2) {
       heapMiB ??= await heapAfterCollectionMiB(operator.pid, port);
     }
   });
   const seconds = (performance.now() - since) / 1_000;
-  const { peakMiB } = await usageOf(operator.pid);
+  peaksMiB.push(Math.round((await usageOf(operator.pid)).peakMiB));
   await operator.stop();
   const after = await writesAt(api);
   const each = (...kinds: string[]) => {
@@ -52,7 +59,7 @@ export async function costOf(
     events: each("events"),
     status,
     heapMiB,
-    peakMiB,
+    peaksMiB,
     seconds,
   };
 }
