@@ -96,6 +96,19 @@ it.each([
   expect(await remember(accountOf(change), apiKey)).not.toBe(version);
 });
 
+it.each(["True", "Unknown", "False"] as const)(
+  "a key with Authenticated=%s cleans up unless the service refused it",
+  async (authenticated) => {
+    const memories = startMemory();
+    expect(memories.cleanupOf(KEY)).toEqual({});
+    const { memory } = await memories.remember(KEY, accountOf(), "sk-1");
+    const state = { kind: "Held", reason: "Unreachable", message: "" } as const;
+    const result = { state, authenticated, reachable: "True", message: "", limits: undefined, againMs: 1 } as const;
+    memory.facts.probe = { at: 0, result };
+    expect(memories.cleanupOf(KEY)).toEqual(authenticated === "False" ? {} : { cleanup: true });
+  },
+);
+
 it("without the account, not even the probe is sent: its server uses the rate limit", async () => {
   const service = await scriptedService(() => ({}));
   const servers = {
