@@ -219,7 +219,7 @@ export const RECORD_GUARDS: readonly Mutant[] = [
     find: "if (present !== undefined && awaitsSender(present)) return { requeueAfterMs: SENDER_MS };",
     replace: "",
     breaks: ["NoFalseUnknown", "OneEndpoint"],
-    tests: "test/unit/controllers/gpu-endpoint",
+    tests: "test/component/controllers/gpu-endpoint/lost-create",
   },
   {
     name: "changed-before-the-record-of-a-job",

@@ -30,6 +30,21 @@ async function scales({ bench }: ReconciledEndpoint): Promise<string[]> {
   return endpoints.map(({ parameters: { workerConfig } }) => `${workerConfig.minNum}/${workerConfig.maxNum}`);
 }
 
+it("a create of another process is not judged while that process lives: it writes the outcome", async () => {
+  const world = await reconciledEndpoint();
+  await world.bench.fault({ operation: "createEndpoint", kind: "resetBefore" });
+  await world.reconcile();
+  const [record, status] = [world.openCreate(), world.status()];
+  expect(record).toMatchObject({ attempt: 1 });
+  let ended = false;
+  world.restart(() => ended);
+  expect(await world.reconcile()).toBe(2_000);
+  expect([world.openCreate(), world.status(), await creates(world)]).toEqual([record, status, 1]);
+  ended = true;
+  await world.reconcileFor(MINUTES_MS);
+  expect([world.conditions(), await creates(world), world.openCreate()]).toEqual([SERVING, 2, undefined]);
+});
+
 describe("a create whose response was lost before the key of the account changed", () => {
   it.each(["Effect", "NoEffect"] as const)("%s: is not repeated, and the endpoint says what to do", async (took) => {
     const world = await createdWithFormerKey(took);

@@ -67,8 +67,8 @@ export type ReconciledEndpoint = {
   openCreate(): SubmissionRecord | undefined;
   /** The Secret of the account gets another API key. The service has those of two members: KEY and OTHER_KEY. */
   rotateKey(apiKey: string): void;
-  /** Another process takes over: what it remembers begins with the object. */
-  restart(): void;
+  /** Another process takes over: what it remembers begins with the object. `hasSenderEnded`: whether the former one has. Default: yes. */
+  restart(hasSenderEnded?: () => boolean): void;
   /**
    * The process stops, and another one takes over. Its list shows the last state of the object that `isShown` accepts, until the
    * returned function is called. Reads and writes of the object are consistent.
@@ -178,7 +178,7 @@ export async function reconciledEndpoint(
   let heldByRestore: ControllerDeps["heldByRestore"] = () => undefined;
   let budget: SpendingRefusal | undefined;
   let processes = 0;
-  const start = (listed = kind.store) => {
+  const start = (listed = kind.store, hasSenderEnded = () => true) => {
     const identity = `process-${processes++}`;
     const shared = sharedOf(api.client, gpuEndpointResource, { accounts, recorder, clusterUID: CLUSTER_UID, identity });
     const references: ControllerDeps["references"] = {
@@ -190,6 +190,7 @@ export async function reconciledEndpoint(
     return createGpuEndpointReconciler(
       {
         ...shared,
+        hasSenderEnded,
         references,
         clock,
         admission: { ...shared.admission, exhausted: () => budget },
@@ -258,8 +259,8 @@ export async function reconciledEndpoint(
       const present = kind.store.get(NAME);
       return present && unshownCreateOf(present);
     },
-    restart() {
-      run = start();
+    restart(hasSenderEnded) {
+      run = start(kind.store, hasSenderEnded);
     },
     restartBehind(isShown) {
       const behind = createStore<GpuEndpoint>(claimIndexers(CLUSTER_UID));
