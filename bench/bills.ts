@@ -1,11 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { NODE_FLAGS } from "../scripts/node-flags.ts";
 import { fillBills } from "../tools/bills/bill-months.ts";
 import { startGuarded } from "../tools/cluster/guarded.ts";
 import { runProgram } from "../tools/cluster/run-program.ts";
 import type { BenchOptions } from "./cluster.ts";
 import { describeMachine } from "./machine.ts";
-import { NODE_FLAGS } from "./pod.ts";
 import { API_KEY, startSimulator } from "./remotes.ts";
 import type { Bills } from "./scenario-figures.ts";
 

@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
+import { NODE_FLAGS } from "../scripts/node-flags.ts";
 import { BUNDLE } from "./bundle.ts";
 import type { BenchOptions } from "./cluster.ts";
 import { describeMachine } from "./machine.ts";
 import { spreadOf } from "./plots.ts";
-import { NODE_FLAGS } from "./pod.ts";
 import type { Cli } from "./scenario-figures.ts";
 
 /** Node alone is the limit. */

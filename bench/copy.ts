@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { NODE_FLAGS } from "../scripts/node-flags.ts";
 import { COPIES_AT_ONCE } from "../src/artifacts/handle.ts";
 import { sha256Of, startFileServer } from "../tools/artifacts/file-server.ts";
 import { startVersitygw } from "../tools/artifacts/versitygw.ts";
 import { prepareTools } from "../tools/programs/tool.ts";
-import { NODE_FLAGS } from "./pod.ts";
 
 const MB = 1_000_000;
 const bytes = Number(process.argv[2] ?? 200) * MB;

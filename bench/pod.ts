@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { NODE_FLAGS } from "../scripts/node-flags.ts";
 import { SERVICE_ACCOUNT_FOLDER } from "../src/kube/in-cluster.ts";
 import { targetOf } from "../tools/cluster/credentials.ts";
 import { runProgram } from "../tools/cluster/run-program.ts";
@@ -11,9 +12,6 @@ export type Access = "ServiceAccount" | "Kubeconfig";
 
 /** The command line of an operator without its flags, and how it finds the API server. */
 export type OperatorCommand = { access: Access; command: readonly string[] };
-
-/** As in the image. */
-export const NODE_FLAGS = ["--max-semi-space-size=16"];
 
 const root = process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
 /** A mount namespace of the process's own, so that nothing on the machine changes. */

@@ -2,6 +2,7 @@ import type { BuildOptions, PluginBuild } from "esbuild";
 import { bundledBuiltins } from "./bundled-builtins.ts";
 import { bundledMedia } from "./bundled-media.ts";
 import { bundledUndici } from "./bundled-undici.ts";
+import { NODE_FLAGS } from "./node-flags.ts";
 
 /** Common to the bundles. Modules that are imported on demand are in files of their own, so that Node parses them only when they are needed. */
 export const bundleOptions = {
@@ -23,8 +24,7 @@ export const bundleOptions = {
   plugins: [bundledBuiltins, bundledMedia, bundledUndici],
   banner: {
     js: [
-      // The young generation. In a smaller one, what requests in flight hold grows old: more CPU and more memory, both measured.
-      "#!/usr/bin/env -S node --max-semi-space-size=16",
+      `#!/usr/bin/env -S node ${NODE_FLAGS.join(" ")}`,
       'import { createRequire as __createRequire } from "node:module";',
       "const require = __createRequire(import.meta.url);",
       'import { fileURLToPath as __fileURLToPath } from "node:url";',

@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 import { parse } from "yaml";
 import { bundleOptions } from "../../scripts/bundle-options.ts";
+import { NODE_FLAGS } from "../../scripts/node-flags.ts";
 import { prepareTool, type Tool, tool } from "../../tools/programs/tool.ts";
 import type { BenchCluster } from "../cluster.ts";
 import type { Peer } from "../figures.ts";
-import { NODE_FLAGS } from "../pod.ts";
 
 /** Objects that a peer works on at once. */
 const WORKERS = 64;

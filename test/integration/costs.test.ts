@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { expect, inject, it } from "vitest";
 import { z } from "zod";
 import { metric } from "../../bench/metric.ts";
+import { NODE_FLAGS } from "../../scripts/node-flags.ts";
 import { startProxy } from "../../tools/chaos/proxy.ts";
 import { targetOf } from "../../tools/cluster/credentials.ts";
 import { manifest } from "../support/manifests.ts";
@@ -39,7 +40,7 @@ async function createCostProbe(): Promise<CostProbe> {
   const module = fileURLToPath(new URL("cost-probe.ts", import.meta.url));
   let readings = 0;
   return {
-    within: ["env", `NODE_OPTIONS=--import=${module} --max-semi-space-size=16`, `COST_PROBE_FILE=${file}`],
+    within: ["env", `NODE_OPTIONS=--import=${module} ${NODE_FLAGS.join(" ")}`, `COST_PROBE_FILE=${file}`],
     async read({ pid }) {
       process.kill(pid, "SIGUSR2");
       const reading = await eventually("the probe of the operator answers", async () => {

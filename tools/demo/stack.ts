@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
+import { NODE_FLAGS } from "../../scripts/node-flags.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { type Guarded, startGuarded } from "../cluster/guarded.ts";
 import { runProgram } from "../cluster/run-program.ts";
@@ -131,8 +132,7 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
     const artifacts = join(dir, "artifacts");
     await mkdir(artifacts);
     const command = [
-      // As the image does.
-      "--max-semi-space-size=16",
+      ...NODE_FLAGS,
       BUNDLE,
       "operator",
       `--kubeconfig=${controlPlane.kubeconfig}`,

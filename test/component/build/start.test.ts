@@ -1,7 +1,9 @@
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build, type Metafile } from "esbuild";
 import { beforeAll, expect, it } from "vitest";
 import { commandOptions, operatorOptions } from "../../../scripts/bundle-options.ts";
+import { NODE_FLAGS } from "../../../scripts/node-flags.ts";
 
 const absWorkingDir = fileURLToPath(new URL("../../..", import.meta.url));
 const ENTRY = "dist/mooring.mjs";
@@ -35,6 +37,12 @@ function sourcesOf(files: Iterable<string>): [string, number][] {
 it("the entry loads nothing but itself, so that an old Node can say which Node is needed", () => {
   expect([...loadedWith(ENTRY).loaded]).toEqual([ENTRY]);
   expect(sourcesOf([ENTRY]).map(([path]) => path)).toEqual(["src/main.ts"]);
+});
+
+it("the image starts Node as the bundle's first line does", async () => {
+  const dockerfile = await readFile(new URL("../../../Dockerfile", import.meta.url), "utf8");
+  const [, entrypoint = "[]"] = /^ENTRYPOINT (.+)$/m.exec(dockerfile) ?? [];
+  expect(JSON.parse(entrypoint).slice(1, -1)).toEqual(NODE_FLAGS);
 });
 
 const commands = [

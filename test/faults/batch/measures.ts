@@ -1,5 +1,6 @@
 import { metricBy } from "../../../bench/metric.ts";
 import { heapAfterCollectionMiB, usageOf } from "../../../bench/process-usage.ts";
+import { NODE_FLAGS } from "../../../scripts/node-flags.ts";
 import { freePorts } from "../../../tools/cluster/ports.ts";
 import { runProgram } from "../../../tools/cluster/run-program.ts";
 import type { Scene } from "./scene.ts";
@@ -17,7 +18,14 @@ async function writesAt({ kubectl, kubeconfig }: ApiServer): Promise<Readonly<Re
  * What a batch costs. `writes` and `events`: requests to the API server per item. `heapMiB`: used, after a collection when half is done.
  * `peaksMiB`: highest resident memory until each tenth of the items has ended.
  */
-export type Cost = { items: number; writes: number; events: number; status: number; heapMiB: number; peaksMiB: number[] };
+export type Cost = {
+  items: number;
+  writes: number;
+  events: number;
+  status: number;
+  heapMiB: number;
+  peaksMiB: number[];
+};
 
 /** Runs a batch with an operator of its own. `spec`: of the batch. */
 export async function costOf(
@@ -27,8 +35,7 @@ export async function costOf(
 ): Promise<Cost & { seconds: number }> {
   const [port = 0] = await freePorts(1);
   const before = await writesAt(api);
-  // As the image and the bundle start it.
-  const flags = `--max-semi-space-size=16 --inspect-port=127.0.0.1:${port}`;
+  const flags = [...NODE_FLAGS, `--inspect-port=127.0.0.1:${port}`].join(" ");
   const operator = await scene.start({ within: ["env", `NODE_OPTIONS=${flags}`] });
   const since = performance.now();
   await scene.apply(name, items, spec);
