@@ -115,9 +115,9 @@ async function explain({ seed, violation, digest }: SeedReport): Promise<void> {
   );
   const stillFails = async (candidate: typeof plan) =>
     (await runPlan(candidate)).violation?.invariant === violation?.invariant;
-  const smallest = await shrink(plan, stillFails);
+  const smallest = await shrink(again.plan, stillFails);
   const result = await runPlan(smallest.plan);
-  console.log(`shrunk from ${sizeOf(plan)} to ${sizeOf(smallest.plan)} parts in ${smallest.runs} runs:`);
+  console.log(`shrunk from ${sizeOf(again.plan)} to ${sizeOf(smallest.plan)} parts in ${smallest.runs} runs:`);
   console.log(JSON.stringify(smallest.plan, null, 1));
   console.log(
     result.lastLines

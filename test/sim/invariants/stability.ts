@@ -1,5 +1,5 @@
 import { isJson, type Json, objectAt, textAt } from "../api-server/json.ts";
-import { needsClusterAccount, objectOf, resourceOf, serialOf, TASK_PRICE } from "../scenario/manifests.ts";
+import { needsClusterAccount, objectOf, resourceOf, serialOf, TASK_PRICE, uriOf } from "../scenario/manifests.ts";
 import type { ObjectPlan } from "../scenario/plan.ts";
 import type { World } from "../scenario/world.ts";
 import { recordOf } from "./records.ts";
@@ -75,7 +75,7 @@ function problemsOf(world: World, plan: ObjectPlan): string[] {
   if (plan.kind !== "GpuEndpoint") {
     const phase = textAt(status, "phase");
     if (phase === "Succeeded" || phase === "Failed") return [];
-    if (waitsForBudget(world, object) || isSuspended(object)) return [];
+    if (waitsForBudget(world, object) || isSuspended(object) || awaitsInput(world, plan, object)) return [];
     return [`${name} has not ended: ${shown(object)}`];
   }
   if (waitsForBudget(world, object)) return [];
@@ -145,6 +145,21 @@ function waitsForBudget(world: World, object: Json, type: "Ready" | "Synced" = "
 /** A user's request to create the endpoint again waited for the budget, and has to be repeated when the budget allows it. */
 const awaitsRequestAndBudget = (world: World, { kind }: ObjectPlan, object: Json): boolean =>
   isUsedUp(world) && kind === "GpuEndpoint" && awaitsUser(object, ["RemoteMissing"]);
+
+/** The input of a video does not exist, or comes from a job that has failed. A user has to act, and the reason says so. */
+function awaitsInput(world: World, { input, namespace }: ObjectPlan, object: Json): boolean {
+  if (input === undefined) return false;
+  const reason = textAt(condition(object, "Ready"), "reason");
+  if (input.from !== "Job") {
+    return reason === "ObjectNotFound" && world.bucket.find(uriOf(namespace, input.key)) === undefined;
+  }
+  const source = world.cluster.get(resourceOf(input), { namespace, name: input.name });
+  if (source === undefined) return reason === "SourceNotFound";
+  if (textAt(source["status"], "phase") === "Failed") return reason === "SourceFailed";
+  const planned = world.plan.objects.find(({ serial }) => serial === serialOf(source));
+  const waits = isSuspended(source) || (planned !== undefined && awaitsInput(world, planned, source));
+  return waits && reason === "WaitingForSource";
+}
 
 function isUsedUp({ plan, service }: World): boolean {
   if (plan.budgetTasks === undefined) return false;

@@ -5,6 +5,7 @@ export type Invariant =
   | "RecordedBeforeSend"
   | "NoFalseUnknown"
   | "OutcomeKept"
+  | "OwnInput"
   | "StaysBound"
   | "RestoreConfirmed"
   | "Recorded"

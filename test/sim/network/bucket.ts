@@ -14,6 +14,10 @@ export type Bucket = {
   storageOf(identity: string, network: BucketNetwork): Storage;
   find(uri: string): StoredArtifact | undefined;
   uris(): string[];
+  /** A user stores an object. */
+  upload(uri: string): void;
+  /** What a URL was signed for, and when, ms since the epoch. Undefined: it is not signed. */
+  signed(url: string): { uri: string; at: number } | undefined;
   /** Writers that running processes opened and did not end. */
   openSinks(): number;
 };
@@ -43,7 +47,15 @@ function storedAs(key: string, text: string): StoredArtifact {
 export function createBucket({ expiresAt, now, judge }: Sources): Bucket {
   const objects = new Map<string, StoredArtifact & { identity: string | undefined; text: string }>();
   const uploads = new Map<string, Upload>();
+  const links = new Map<string, { uri: string; at: number }>();
   const sinks = new Map<object, { identity: string; key: string; time: ProcessTime }>();
+
+  /** The signature is a secret. */
+  function sign(uri: string): string {
+    const url = `${uri.replace("s3://", "https://bucket.invalid/")}?X-Amz-Signature=canary-env-${links.size}`;
+    links.set(url, { uri, at: now() });
+    return url;
+  }
 
   function storageOf(identity: string, { scheduler, time, weather, random }: BucketNetwork): Storage {
     /** A request: it takes effect, fails before that, or its response is lost. */
@@ -153,6 +165,17 @@ export function createBucket({ expiresAt, now, judge }: Sources): Bucket {
           },
           "StoreUnreachable",
         ),
+      link: (short, signal) =>
+        ask(
+          signal,
+          () => {
+            const { uri, sha256 } = objects.get(`${place}/${short}`) ?? {};
+            if (uri === undefined || sha256 === undefined)
+              throw new ArtifactError("NotFound", `${short} does not exist`);
+            return { uri, version: sha256, url: async () => sign(uri) };
+          },
+          "StoreUnreachable",
+        ),
       create: (short, text, signal) =>
         ask(
           signal,
@@ -198,6 +221,12 @@ export function createBucket({ expiresAt, now, judge }: Sources): Bucket {
     storageOf,
     find: (uri) => objects.get(uri.replace("s3://", "")),
     uris: () => [...objects.keys()].map((key) => `s3://${key}`),
+    upload(uri) {
+      const key = uri.replace("s3://", "");
+      const text = `a user stored ${key}`;
+      objects.set(key, { ...storedAs(key, text), identity: undefined, text });
+    },
+    signed: (url) => links.get(url),
     openSinks: () => [...sinks.values()].filter(({ time }) => time.alive()).length,
   };
 }

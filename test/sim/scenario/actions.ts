@@ -3,7 +3,16 @@ import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { BATCH_LABEL } from "../../../src/controllers/batch/child.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import type { PlacedAt } from "./cluster.ts";
-import { batchManifest, manifestOf, objectOf, resourceOf, serialOf, setEnvSecret, setKeySecret } from "./manifests.ts";
+import {
+  batchManifest,
+  manifestOf,
+  objectOf,
+  resourceOf,
+  serialOf,
+  setEnvSecret,
+  setKeySecret,
+  uriOf,
+} from "./manifests.ts";
 import type { Action, BatchPlan, ObjectPlan } from "./plan.ts";
 import type { World } from "./world.ts";
 
@@ -35,6 +44,7 @@ export function performAction(world: World, action: Action): void {
     else changeObject(world, object, action);
     return;
   }
+  if (action.do === "upload") world.bucket.upload(uriOf(action.namespace, action.key));
   if (action.do === "release") releaseHalted(world, action.token);
   if (action.do === "rotateKey") {
     const { apiKeys } = service.config();

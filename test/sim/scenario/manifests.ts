@@ -13,6 +13,7 @@ import { namespaceResource, type Resource } from "../../../src/kube/resource.ts"
 import type { CoreRequest } from "../../../src/simulator/core.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import type { Cluster } from "./cluster.ts";
+import type { InputPlan } from "./inputs.ts";
 import type { BatchPlan, ObjectPlan, Plan } from "./plan.ts";
 
 export const secretResource: Resource = {
@@ -61,8 +62,8 @@ export function createBase(cluster: Cluster, plan: Plan): void {
   cluster.create(secretResource, "platform", { metadata: { name: "key" }, data: { apiKey: base64(API_KEY) } });
   for (const namespace of ["team-a", "team-b"]) {
     setEnvSecret(cluster, namespace, ENV_VALUE);
-    if (plan.objects.some(({ stored }) => stored === true) || (plan.batches ?? []).length > 0)
-      createStore(cluster, namespace);
+    const usesStores = plan.objects.some(({ stored, input }) => stored === true || input !== undefined);
+    if (usesStores || (plan.batches ?? []).length > 0) createStore(cluster, namespace);
   }
   const budget =
     plan.budgetTasks === undefined
@@ -96,10 +97,15 @@ function createSpares(cluster: Cluster, plan: Plan): void {
   }
 }
 
+const bucketOf = (namespace: string): string => `results-of-${namespace}`;
+
+/** An object of the store of a namespace. */
+export const uriOf = (namespace: string, key: string): string => `s3://${bucketOf(namespace)}/${key}`;
+
 function createStore(cluster: Cluster, namespace: string): void {
   const data = { AWS_ACCESS_KEY_ID: base64("canary-env-id"), AWS_SECRET_ACCESS_KEY: base64("canary-env-secret") };
   cluster.create(secretResource, namespace, { metadata: { name: "bucket" }, data });
-  const s3 = { bucket: `results-of-${namespace}`, credentialsSecretRef: { name: "bucket" } };
+  const s3 = { bucket: bucketOf(namespace), credentialsSecretRef: { name: "bucket" } };
   cluster.create(artifactStoreResource, namespace, { metadata: { name: "results" }, spec: { s3 } });
 }
 
@@ -192,6 +198,9 @@ function specOf(object: ObjectPlan): Json {
     ...(object.reuse === true ? { reuse: "SameRequest" } : {}),
     ...(ttlSeconds === undefined ? {} : { ttlSecondsAfterFinished: ttlSeconds }),
   };
+  if (object.kind === "VideoJob" && object.input !== undefined) {
+    return { ...output, ...videoOf(prompt, object.input), backoffLimit: object.backoffLimit ?? 0 };
+  }
   if (object.kind === "VideoJob") {
     return {
       ...output,
@@ -222,6 +231,17 @@ function specOf(object: ObjectPlan): Json {
     ...(object.appName === undefined ? { env: [TOKEN_ENV] } : {}),
     deletionPolicy: object.deletionPolicy ?? "ScaleToZero",
   };
+}
+
+function videoOf(prompt: string, input: InputPlan): Json {
+  if (input.from === "Job") {
+    const { kind, name } = input;
+    return { videoToVideo: { input: { prompt, audioFrom: { jobRef: { kind, name } } } } };
+  }
+  const object = { storeRef: { name: "results" }, key: input.key };
+  return input.from === "Image"
+    ? { imageToVideo: { prompt, imageFrom: { object } } }
+    : { videoToVideo: { input: { prompt, audioFrom: { object } } } };
 }
 
 /** The plan and the object of the cluster that stands for it now; undefined when it is not there. */

@@ -1,6 +1,7 @@
 import { createRandom, type Random } from "../../../src/simulator/random.ts";
 import { hashText } from "../engine/scheduler.ts";
 import { REQUEST_FAULTS, type RequestFault } from "../network/weather.ts";
+import { type InputPlan, type InputsPlan, planInputs, type Upload } from "./inputs.ts";
 import { type LostKey, planLostKeys } from "./lost-keys.ts";
 import { type CrashLoop, planCrashLoop, planRecordFaults, type RecordFault } from "./record-faults.ts";
 import { BESIDE_A_RESTORE, NOT_WITH_A_RESTORE, planRestore, type RestoredEtcd } from "./restores.ts";
@@ -29,6 +30,8 @@ export type ObjectPlan = {
   reuse?: boolean;
   /** Job: it is deleted so long after its end, and a user who looks every some seconds creates it again. */
   ttlSeconds?: number;
+  /** VideoJob: what it is made from. Default: the URL of an image. */
+  input?: InputPlan;
   /** Job: its manifest was copied from a job that had been released. */
   copiedToken?: boolean;
 };
@@ -57,6 +60,7 @@ export type Action =
   | { do: "pause"; serial: number; paused: boolean }
   | { do: "reconcile"; serial: number; token: string }
   | { do: "delete"; serial: number }
+  | Upload
   | { do: "release"; token: string }
   | { do: "remoteScale"; serial: number; max: number }
   | { do: "remoteDelete"; serial: number }
@@ -127,6 +131,8 @@ export type Plan = {
   objects: ObjectPlan[];
   /** Default: none. */
   batches?: readonly BatchPlan[];
+  /** Videos with inputs and their sources, besides `objects`. Default: none. */
+  inputs?: InputsPlan;
   actions: Timed<Action>[];
   faults: Timed<Fault>[];
   /** Faults end here. */
@@ -195,8 +201,15 @@ export function planOf(seed: number, hours?: number): Plan {
     ...plan,
     // Items that a budget does not pay for would wait for ever.
     batches: plan.budgetTasks === undefined ? planBatches(`${seed} ${hours}`, chaosMs) : [],
+    ...(plan.budgetTasks === undefined ? { inputs: planInputs(`${seed} ${hours}`, chaosMs) } : {}),
     faults: [...plan.faults, ...planRecordFaults(`${seed} ${hours}`, plan), ...planCrashLoop(`${seed} ${hours}`, plan)],
   };
+}
+
+/** The plan with its jobs that have inputs among its objects. */
+export function withInputs({ inputs, ...plan }: Plan): Plan {
+  if (inputs === undefined) return plan;
+  return { ...plan, objects: [...plan.objects, ...inputs.objects], actions: [...plan.actions, ...inputs.actions] };
 }
 
 /** One, two or three processes, and accounts for each of several. */

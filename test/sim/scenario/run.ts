@@ -16,7 +16,7 @@ import { createBatch, createObject, performAction, releaseHalted } from "./actio
 import { inject } from "./faults.ts";
 import { balance, handOver } from "./handing-over.ts";
 import { objectOf, resourceOf, SYNC_MS, serialOf } from "./manifests.ts";
-import type { Action, Plan } from "./plan.ts";
+import { type Action, type Plan, withInputs } from "./plan.ts";
 import { createWorld, type RunOptions, type World } from "./world.ts";
 
 export type RunResult = {
@@ -49,7 +49,8 @@ const USER_LOOKS_MS = 60_000;
 const STEPS_PER_SECOND = 100_000;
 
 /** Runs a plan to its end or to the first violation. */
-export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
+export async function runPlan(given: Plan, options: RunOptions = {}): Promise<RunResult> {
+  const plan = withInputs(given);
   const world = createWorld(plan, options);
   const { scheduler, replicas, judge } = world;
   let over = false;

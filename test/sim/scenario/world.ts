@@ -8,6 +8,7 @@ import { createScheduler, type Scheduler } from "../engine/scheduler.ts";
 import { createUuids } from "../engine/uuids.ts";
 import { createBackoffWatch } from "../invariants/backoffs.ts";
 import { createEndpointCensus, type EndpointCensus } from "../invariants/endpoints.ts";
+import { createInputs } from "../invariants/inputs.ts";
 import { createPayments, type Payments } from "../invariants/payments.ts";
 import { createRecords, type Records, type Senders } from "../invariants/records.ts";
 import { createRestores, type Restores } from "../invariants/restores.ts";
@@ -144,6 +145,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
     now: () => service.now(),
     judge,
   });
+  const inputs = createInputs({ plan, storage, bucket, judge, now: () => service.now() });
   const network = { scheduler, counts };
   const lagOf = (startedAt: number) => () => {
     const { current } = staleness;
@@ -190,6 +192,7 @@ export function createWorld(plan: Plan, options: RunOptions = {}): World {
         calls.set(answer.operation, (calls.get(answer.operation) ?? 0) + 1);
         payments.accepted(request, answer);
         census.accepted(request, answer);
+        if (answer.effect === "TaskSubmitted") inputs.accepted(request);
         if (answer.effect === "TaskSubmitted" && answer.id !== undefined) records.accepted(request, answer.id);
         const serial = serialIn(JSON.stringify(request.body ?? null));
         if (answer.effect === "EndpointCreated" && serial !== undefined) tampering.created(serial);

@@ -1,0 +1,78 @@
+import { createRandom } from "../../../src/simulator/random.ts";
+import { hashText } from "../engine/scheduler.ts";
+
+/** What a VideoJob is made from, besides its prompt. */
+export type InputPlan =
+  /** `imageFrom.object` and `audioFrom.object`. */
+  | { from: "Image" | "Audio"; key: string }
+  /** `audioFrom.jobRef`. */
+  | { from: "Job"; kind: "SpeechJob" | "VideoJob"; name: string };
+
+/** A user stores an object. */
+export type Upload = { do: "upload"; namespace: string; key: string };
+
+/** An ObjectPlan. */
+type Job = {
+  serial: number;
+  kind: "SpeechJob" | "VideoJob";
+  namespace: string;
+  name: string;
+  at: number;
+  stored: boolean;
+  reuse?: boolean;
+  ttlSeconds?: number;
+  fails?: boolean;
+  backoffLimit?: number;
+  input?: InputPlan;
+};
+
+/** Videos with inputs and the jobs whose results they take, and what users do with these. */
+export type InputsPlan = {
+  objects: readonly Job[];
+  actions: readonly ({ at: number } & (Upload | { do: "delete"; serial: number }))[];
+};
+
+/** Serials follow those of objects and items with a distance. */
+const FIRST_SERIAL = 2_000;
+const AGAIN = { stored: true, reuse: true, ttlSeconds: 20 } as const;
+
+/**
+ * In a quarter of the seeds, videos with inputs: a speech, a video of it, a video of that one, and videos from objects of a bucket, with the
+ * same names in both namespaces. A sequence of its own decides, so that the rest of a plan does not depend on it.
+ */
+export function planInputs(purpose: string, chaosMs: number): InputsPlan {
+  const random = createRandom(hashText(`inputs ${purpose}`));
+  const chance = (probability: number) => random.next() < probability;
+  const objects: Job[] = [];
+  const actions: InputsPlan["actions"][number][] = [];
+  if (!chance(0.25)) return { objects, actions };
+  const at = random.between(0, chaosMs * 0.5);
+  /** Before the source, with it, or after it. */
+  const near = () => Math.round(Math.max(0, at + random.between(-20_000, 60_000)));
+
+  for (const namespace of chance(0.5) ? ["team-a", "team-b"] : ["team-b"]) {
+    const add = (job: Pick<Job, "kind" | "name"> & Partial<Job>): Job => {
+      const added = { serial: FIRST_SERIAL + objects.length, namespace, at: near(), stored: chance(0.5), ...job };
+      objects.push(added);
+      return added;
+    };
+    const comesAgain = chance(0.25);
+    const ends = comesAgain ? AGAIN : { fails: chance(0.25), backoffLimit: chance(0.3) ? 1 : 0 };
+    const words = add({ kind: "SpeechJob", name: "words", at: Math.round(at), ...ends });
+    if (chance(0.3)) {
+      const gone = near();
+      actions.push({ at: gone, do: "delete", serial: words.serial });
+      if (!comesAgain) add({ kind: "SpeechJob", name: "words", at: gone + 10_000 });
+    }
+    // A video of the same name as its source: the kind tells them apart.
+    add({ kind: "VideoJob", name: "words", input: { from: "Job", kind: "SpeechJob", name: "words" } });
+    if (chance(0.5)) add({ kind: "VideoJob", name: "again", input: { from: "Job", kind: "VideoJob", name: "words" } });
+    for (const from of ["Image", "Audio"] as const) {
+      if (chance(0.4)) continue;
+      const input = { from, key: `media/${from}` } as const;
+      if (chance(0.9)) actions.push({ at: chance(0.6) ? 0 : near(), do: "upload", namespace, key: input.key });
+      add({ kind: "VideoJob", name: `of-${from.toLowerCase()}`, input, ...(chance(0.5) ? AGAIN : {}) });
+    }
+  }
+  return { objects, actions };
+}
