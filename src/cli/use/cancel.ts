@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { COMMANDS } from "../../api/v1alpha1/commands.ts";
 import { JOB_KINDS } from "../../api/v1alpha1/kinds.ts";
+import { isInFlight } from "../../controllers/jobs/in-flight.ts";
 import type { Job } from "../../controllers/jobs/types.ts";
 import { isConflict } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/types.ts";
@@ -56,7 +57,7 @@ export function cancellation({ resource, object }: FoundObject<Job>, dropResult:
     const target = { kind: resource.kind, ...object.metadata };
     throw new Error(`${what} is Halted: decide about its request first: ${COMMANDS.resolve(target)}`);
   }
-  const isUnderWay = phase !== "Pending" || submission?.state === "Intended" || submission?.state === "Unknown";
+  const isUnderWay = isInFlight(object.status) || phase === "Storing" || submission?.state === "Unknown";
   if (!isUnderWay) {
     const sent = attempts === 1 ? "1 request was" : `${attempts} requests were`;
     const earlier = attempts === 0 ? "nothing was sent" : `no request is under way; ${sent} sent before`;

@@ -8,7 +8,8 @@ import type { Work } from "../../submission/work.ts";
 import { ownerOfJob } from "../billing/job-owner.ts";
 import { usageShown } from "../billing/object-cost.ts";
 import type { Usage } from "../billing/usage.ts";
-import { type EndedSince, endedTaskOf, hasReleasedSlot, IN_FLIGHT } from "../jobs/tasks.ts";
+import { isInFlight } from "../jobs/in-flight.ts";
+import { type EndedSince, endedTaskOf, hasReleasedSlot } from "../jobs/tasks.ts";
 import { type Job, workOf } from "../jobs/types.ts";
 import { type AccountUser, accountsOf, accountToUse, boundKey } from "./binding.ts";
 import type { AccountKey, AccountRegistry } from "./registry.ts";
@@ -61,10 +62,6 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
   function belongs(object: GpuEndpoint | Job, key: AccountKey): boolean {
     return (boundKey(object) ?? accounts().keyOf(accountToUse(object), object.metadata.namespace)) === key;
   }
-  const isInFlight = ({ status }: Job) =>
-    IN_FLIGHT.includes(status?.phase ?? "Pending")
-      ? !hasReleasedSlot(status)
-      : status?.phase === "Pending" && status.submission?.state === "Intended";
   const needsAccount = (job: Job, key: AccountKey) =>
     job.status?.phase !== "Succeeded" && job.status?.phase !== "Failed" && belongs(job, key);
   const jobsOf = (key: AccountKey) =>
@@ -92,7 +89,7 @@ export function createDependants(kinds: Kinds, accounts: () => Pick<AccountRegis
       kinds.jobs.flatMap(({ store }) =>
         store
           .byIndex("account", key)
-          .filter(isInFlight)
+          .filter(({ status }) => isInFlight(status) && !hasReleasedSlot(status))
           .filter((job) => belongs(job, key))
           .map((job) => ({ ...workOf(job), isUnderWay: job.status?.submission?.state === "Intended" })),
       ),

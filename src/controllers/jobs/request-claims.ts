@@ -1,3 +1,4 @@
+import { isInFlight } from "./in-flight.ts";
 import type { Job } from "./types.ts";
 
 /** Which job makes the results of a request, among the jobs that write to one store. */
@@ -48,7 +49,6 @@ export function requestIndex({ metadata, spec }: Job, hash: string): string {
 
 /** The status shows a request whose results may come to the store. */
 export function isUnderWay({ status }: Pick<Job, "status">): boolean {
-  const { phase = "Pending", submission, reuseKey } = status ?? {};
-  if (reuseKey === undefined || phase === "Succeeded" || phase === "Failed") return false;
-  return phase !== "Pending" || submission?.state === "Intended";
+  const { phase, reuseKey } = status ?? {};
+  return reuseKey !== undefined && (isInFlight(status) || phase === "Storing" || phase === "Halted");
 }

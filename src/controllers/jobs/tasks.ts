@@ -1,5 +1,5 @@
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
-import type { JobPhase, JobResult } from "../../api/v1alpha1/job.ts";
+import type { JobResult } from "../../api/v1alpha1/job.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { type AddressGuard, isLinkable } from "../../base/address-guard.ts";
 import { rfc3339 } from "../../base/clock.ts";
@@ -12,6 +12,7 @@ import { accountMismatch } from "../account/mismatch.ts";
 import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { heldVerdict } from "../verdict.ts";
+import { isInFlight } from "./in-flight.ts";
 import type { JobContext } from "./observations.ts";
 import { type Block, type Job, type JobStatus, paidOperation, type TaskFollower, workOf } from "./types.ts";
 
@@ -83,9 +84,6 @@ export function isUnknownTask({ kind }: ServiceError): boolean {
 
 // The slot of a task
 
-/** Phases whose request or task is in flight. */
-export const IN_FLIGHT: readonly JobPhase[] = ["Submitting", "Queued", "Running"];
-
 /** Which ended tasks reserve their cost: `settleMs` after the end at most. `now`, `asOf`: ms since the epoch. */
 export type EndedSince = { now: number; settleMs: number; asOf: number };
 
@@ -96,7 +94,7 @@ export type EndedSince = { now: number; settleMs: number; asOf: number };
 export function endedTaskOf(job: Job, { now, settleMs, asOf }: EndedSince): EndedTask | undefined {
   const { phase = "Pending", submission, completionTime } = job.status ?? {};
   if (submission?.state !== "Accepted" && submission?.state !== "Unknown") return undefined;
-  if (IN_FLIGHT.includes(phase)) return undefined;
+  if (isInFlight(job.status)) return undefined;
   const unseen = submission.state === "Unknown" || phase === "Halted" || isPastDeadline(job);
   const end = unseen ? "Unseen" : "Seen";
   // The status does not show when the task ended whose results are being copied.

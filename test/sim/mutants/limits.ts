@@ -12,9 +12,9 @@ export const LIMIT_GUARDS: readonly Mutant[] = [
   },
   {
     name: "places-of-records",
-    file: "src/controllers/account/dependants.ts",
-    find: ': status?.phase === "Pending" && status.submission?.state === "Intended";',
-    replace: ": false;",
+    file: "src/controllers/jobs/in-flight.ts",
+    find: 'submission?.state === "Intended" || ',
+    replace: "",
     breaks: ["Concurrency"],
     tests: "test/unit/controllers/account/dependants",
   },

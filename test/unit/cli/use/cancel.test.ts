@@ -31,6 +31,10 @@ describe("mooring cancel", () => {
 
   it.each<{ status: Partial<SpeechJobStatus>; says: string }>([
     { status: { phase: "Running", taskID: "t-1" }, says: "the service cannot stop task t-1, which is charged" },
+    {
+      status: { phase: "Pending", taskID: "t-1", submission: { ...submission, state: "Accepted" } },
+      says: "the service cannot stop task t-1, which is charged",
+    },
     { status: { phase: "Submitting" }, says: "the service cannot stop its request, which is charged" },
     {
       status: { phase: "Pending", submission: { ...submission, state: "Intended" } },

@@ -87,6 +87,8 @@ it("after a start, jobs in flight are those whose statuses show a task, or a rec
   put("running", { phase: "Running" });
   put("waiting", { phase: "Pending" });
   put("recorded", { phase: "Pending", submission: { ...submission, state: "Intended" } });
+  // The API server refused the rest of its status.
+  put("accepted", { phase: "Pending", taskID: "task-1", submission: { ...submission, state: "Accepted" } });
   put("not-sent", { phase: "Pending", submission: { ...submission, state: "NotSent" } });
   put("reported", { phase: "Halted", submission: { ...submission, state: "Unknown" } });
   put("done", { phase: "Succeeded", submission: { ...submission, state: "Accepted" } });
@@ -97,5 +99,5 @@ it("after a start, jobs in flight are those whose statuses show a task, or a rec
   };
   const dependants = createDependants(kinds, () => ({ keyOf: () => ACCOUNT }));
   const uids = dependants.inFlight(ACCOUNT).map(({ uid }) => uid);
-  expect(uids.toSorted()).toEqual(["recorded", "running"]);
+  expect(uids.toSorted()).toEqual(["accepted", "recorded", "running"]);
 });

@@ -51,6 +51,16 @@ it.each<[string, Partial<JobStatus>, boolean]>([
   ],
   ["was not taken", { phase: "Pending", reuseKey: "hash", submission: { ...submission, state: "NotSent" } }, false],
   ["has a task", { phase: "Running", reuseKey: "hash" }, true],
+  [
+    "has a task, and the API server refused the rest of the status",
+    { phase: "Pending", reuseKey: "hash", taskID: "task-1", submission: { ...submission, state: "Accepted" } },
+    true,
+  ],
+  [
+    "is sent again after its task has failed",
+    { phase: "Pending", reuseKey: "hash", submission: { ...submission, state: "Accepted" } },
+    false,
+  ],
   ["is being copied", { phase: "Storing", reuseKey: "hash" }, true],
   ["has an unknown outcome", { phase: "Halted", reuseKey: "hash" }, true],
   ["has its results", { phase: "Succeeded", reuseKey: "hash" }, false],
