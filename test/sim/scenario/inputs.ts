@@ -34,7 +34,7 @@ export type InputsPlan = {
 
 /** Serials follow those of objects and items with a distance. */
 const FIRST_SERIAL = 2_000;
-const AGAIN = { stored: true, reuse: true, ttlSeconds: 20 } as const;
+const REUSE = { stored: true, reuse: true } as const;
 
 /**
  * In a quarter of the seeds, videos with inputs: a speech, a video of it, a video of that one, and videos from objects of a bucket, with the
@@ -56,13 +56,13 @@ export function planInputs(purpose: string, chaosMs: number): InputsPlan {
       objects.push(added);
       return added;
     };
-    const comesAgain = chance(0.25);
-    const ends = comesAgain ? AGAIN : { fails: chance(0.25), backoffLimit: chance(0.3) ? 1 : 0 };
-    const words = add({ kind: "SpeechJob", name: "words", at: Math.round(at), ...ends });
-    if (chance(0.3)) {
+    const how = chance(0.35) ? REUSE : { fails: chance(0.25), backoffLimit: chance(0.3) ? 1 : 0 };
+    const words = add({ kind: "SpeechJob", name: "words", at: Math.round(at), ...how });
+    if (chance(0.5)) {
       const gone = near();
       actions.push({ at: gone, do: "delete", serial: words.serial });
-      if (!comesAgain) add({ kind: "SpeechJob", name: "words", at: gone + 10_000 });
+      // Its successor sends something else, unless it takes what the store has.
+      add({ kind: "SpeechJob", name: "words", ...(how === REUSE ? words : {}), at: gone + 10_000 });
     }
     // A video of the same name as its source: the kind tells them apart.
     add({ kind: "VideoJob", name: "words", input: { from: "Job", kind: "SpeechJob", name: "words" } });
@@ -71,7 +71,12 @@ export function planInputs(purpose: string, chaosMs: number): InputsPlan {
       if (chance(0.4)) continue;
       const input = { from, key: `media/${from}` } as const;
       if (chance(0.9)) actions.push({ at: chance(0.6) ? 0 : near(), do: "upload", namespace, key: input.key });
-      add({ kind: "VideoJob", name: `of-${from.toLowerCase()}`, input, ...(chance(0.5) ? AGAIN : {}) });
+      add({
+        kind: "VideoJob",
+        name: `of-${from.toLowerCase()}`,
+        input,
+        ...(chance(0.5) ? { ...REUSE, ttlSeconds: 20 } : {}),
+      });
     }
   }
   return { objects, actions };
