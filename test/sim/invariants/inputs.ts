@@ -59,12 +59,12 @@ export function createInputs({ plan, storage, bucket, judge, now }: Facts): Inpu
   return {
     accepted({ body }) {
       const text = JSON.stringify(body ?? null);
-      const { input, namespace } = videos.get(serialIn(text) ?? -1) ?? {};
+      const { input, namespace, serial } = videos.get(serialIn(text) ?? -1) ?? {};
       if (input === undefined || namespace === undefined) return;
       const sent = parseJson(text);
       const url = textAt(sent, "image_url") ?? textAt(objectAt(sent, "input"), "audio_url") ?? "no URL";
       if (isOwn(url, namespace, input)) return;
-      judge.violated("OwnInput", `a video in ${namespace} from ${JSON.stringify(input)} was sent with ${url}`);
+      judge.violated("OwnInput", `video ${serial} of ${namespace} from ${JSON.stringify(input)} was sent with ${url}`);
     },
   };
 }

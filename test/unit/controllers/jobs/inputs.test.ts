@@ -150,6 +150,13 @@ describe("a VideoJob sends nothing", () => {
       "WaitingForSource",
       /SpeechJob team\/words, which is Running$/,
     ],
+    [
+      "while the result of its source is being copied",
+      film,
+      { jobs: [speech({ ...ended([audio]), phase: "Storing" })] },
+      "WaitingForSource",
+      /which is Storing$/,
+    ],
     ["while its source is new", film, { jobs: [speech({})] }, "WaitingForSource", /which is Pending$/],
     ["without its source", film, {}, "SourceNotFound", /^SpeechJob team\/words does not exist: create it$/],
     ["with a source in another namespace", film, { jobs: [elsewhere] }, "SourceNotFound", /SpeechJob team\/words/],
