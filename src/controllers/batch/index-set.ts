@@ -16,6 +16,8 @@ export type IndexSet = {
   size(): number;
   /** Ascending. */
   values(): Iterable<number>;
+  /** Bit `i % 8` of byte `i / 8` is index `i`. A copy, without zeros at its end. */
+  bytes(): Uint8Array<ArrayBuffer>;
 };
 
 /** A set as a status shows it. */
@@ -26,8 +28,9 @@ export type ShownIndexes = {
   bitmap?: string;
 };
 
-export function createIndexSet(indexes: Iterable<number> = []): IndexSet {
-  const set = ofBits(new Uint8Array(0));
+/** @param before a set that it has too */
+export function createIndexSet(indexes: Iterable<number> = [], before?: IndexSet): IndexSet {
+  const set = ofBits(before?.bytes() ?? new Uint8Array(0));
   for (const index of indexes) set.add(index);
   return set;
 }
@@ -59,6 +62,7 @@ function ofBits(initial: Uint8Array): IndexSet {
         for (let bit = 0; bit < 8; bit++) if ((byte & (1 << bit)) !== 0) yield at * 8 + bit;
       }
     },
+    bytes: () => bits.slice(0, bits.findLastIndex((byte) => byte !== 0) + 1),
   };
 }
 
@@ -79,23 +83,25 @@ function assertIndex(index: number): void {
   throw new RangeError(`index ${index} is not an integer from 0 to ${MAX_ITEMS - 1}`);
 }
 
-/** All ranges, ascending, as `0-412,415`. */
-export function rangesOf(set: IndexSet): string {
-  const ranges: string[] = [];
+/** Ranges, ascending, as `0-412,415`. `limit`: the rest is left out when they are longer than so many characters. */
+export function rangesOf(set: IndexSet, limit = Number.POSITIVE_INFINITY): string {
+  const bytes = set.bytes();
+  let ranges = "";
   let first: number | undefined;
-  let last = -1;
-  const close = () => {
-    if (first !== undefined) ranges.push(first === last ? `${first}` : `${first}-${last}`);
+  const close = (end: number) => {
+    if (first !== undefined) ranges += `${ranges === "" ? "" : ","}${first}${first === end - 1 ? "" : `-${end - 1}`}`;
+    first = undefined;
   };
-  for (const index of set.values()) {
-    if (first === undefined || index !== last + 1) {
-      close();
-      first = index;
+  for (const [at, byte] of bytes.entries()) {
+    if (byte === (first === undefined ? 0 : 0xff)) continue;
+    for (let bit = 0; bit < 8; bit++) {
+      if ((byte & (1 << bit)) === 0) close(at * 8 + bit);
+      else first ??= at * 8 + bit;
     }
-    last = index;
+    if (ranges.length > limit) return ranges;
   }
-  close();
-  return ranges.join(",");
+  close(bytes.length * 8);
+  return ranges;
 }
 
 /** @throws Error when the text has no ranges, or an index that a batch cannot have */
@@ -115,20 +121,10 @@ export function parseRanges(text: string): IndexSet {
 
 /** A set for a status: at most RANGES_LIMIT characters of ranges and 16.7 KB of bitmap. */
 export function shownIndexes(set: IndexSet): ShownIndexes {
-  const ranges = rangesOf(set);
+  const ranges = rangesOf(set, RANGES_LIMIT);
   if (ranges.length <= RANGES_LIMIT) return { ranges };
   const end = ranges.lastIndexOf(",", RANGES_LIMIT - CUT.length);
-  return { ranges: ranges.slice(0, end) + CUT, bitmap: bitmapOf(set) };
-}
-
-function bitmapOf(set: IndexSet): string {
-  const bits = new Uint8Array(MAX_ITEMS / 8);
-  let length = 0;
-  for (const index of set.values()) {
-    bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
-    length = (index >> 3) + 1;
-  }
-  return Buffer.from(bits.subarray(0, length)).toString("base64");
+  return { ranges: ranges.slice(0, end) + CUT, bitmap: Buffer.from(set.bytes()).toString("base64") };
 }
 
 /** @throws Error when it is not what `shownIndexes` returns */

@@ -139,20 +139,14 @@ export function progressAfter(
   { record }: Pick<BatchPlan, "record">,
   failed: readonly number[],
 ): Progress {
-  const completed = union(before.completed, record.completed);
-  const failures = union(before.failed, [...record.failed, ...failed]);
-  const active = union(before.active, [...record.started, ...record.adopted]);
-  const creating = union(before.creating, record.started);
+  const completed = createIndexSet(record.completed, before.completed);
+  const failures = createIndexSet([...record.failed, ...failed], before.failed);
+  const active = createIndexSet([...record.started, ...record.adopted], before.active);
+  const creating = createIndexSet(record.started, before.creating);
   for (const index of [...record.completed, ...record.failed, ...failed]) {
     active.remove(index);
     creating.remove(index);
   }
   for (const index of record.seen) creating.remove(index);
   return { completed, failed: failures, active, creating };
-}
-
-function union(set: IndexSet, indexes: readonly number[]): IndexSet {
-  const all = createIndexSet(set.values());
-  for (const index of indexes) all.add(index);
-  return all;
 }
