@@ -6,4 +6,11 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 
 const program = PROGRAMS[process.argv[2] ?? ""];
 if (program !== undefined) process.argv.splice(2, 1);
-await import(program ?? "./main.ts");
+try {
+  await import(program ?? "./main.ts");
+} catch (error) {
+  if (!(error instanceof TypeError) || !("code" in error)) throw error;
+  // A flag that there is not.
+  console.error(error.message);
+  process.exitCode = 1;
+}
