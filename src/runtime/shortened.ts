@@ -75,13 +75,16 @@ const READ_ANNOTATION = /^(mooring\.dev|reconcile\.fluxcd\.io)\//;
 /** Characters of an annotation that are kept: more than any value that the operator reads has. The record of a create has up to 15,500. */
 const LONGEST_ANNOTATION = 16 * 1024;
 
-/** Drops metadata that the operator does not read: users can write any number of labels and annotations. */
-export function dropUnreadMetadata({ metadata }: KubeObject): void {
-  delete metadata.labels;
-  for (const [name, value] of Object.entries(metadata.annotations ?? {})) {
-    if (!READ_ANNOTATION.test(name)) delete metadata.annotations?.[name];
-    else if (value.length > LONGEST_ANNOTATION) {
-      Reflect.set(metadata.annotations ?? {}, name, value.slice(0, LONGEST_ANNOTATION));
-    }
+/** Drops metadata that the operator does not read: users can write any number of labels and annotations. With copies, as `compact`. */
+export function dropUnreadMetadata(object: KubeObject): void {
+  if (object.metadata.labels !== undefined) {
+    const { labels: _, ...metadata } = object.metadata;
+    object.metadata = metadata;
+  }
+  const annotations = Object.entries(object.metadata.annotations ?? {});
+  const read = annotations.filter(([name]) => READ_ANNOTATION.test(name));
+  if (read.length < annotations.length || read.some(([, value]) => value.length > LONGEST_ANNOTATION)) {
+    const short = read.map(([name, value]) => [name, value.slice(0, LONGEST_ANNOTATION)]);
+    object.metadata.annotations = Object.fromEntries(short);
   }
 }

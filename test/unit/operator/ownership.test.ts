@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { gpuEndpointResource, videoJobResource } from "../../../src/api/v1alpha1/kinds.ts";
 import type { BoundAccount } from "../../../src/api/v1alpha1/meta.ts";
@@ -6,8 +8,9 @@ import { createKind } from "../../../src/controllers/controller-deps.ts";
 import type { KubeObject } from "../../../src/kube/types.ts";
 import { KIND_ROWS } from "../../../src/operator/kinds.ts";
 import { createOwnership, dropUnread } from "../../../src/operator/ownership.ts";
-import { isPartial } from "../../../src/runtime/shortened.ts";
-import { createStore } from "../../../src/runtime/store.ts";
+import { dropUnreadMetadata, isPartial } from "../../../src/runtime/shortened.ts";
+import { compact, createStore } from "../../../src/runtime/store.ts";
+import { endpointOf } from "../../support/endpoints.ts";
 import { videoJobOf } from "../../support/jobs.ts";
 import { memoryKube } from "../../support/memory-kube.ts";
 
@@ -159,4 +162,24 @@ it("a write of an object that is stored in part keeps the fields of its status t
   const copy = { ...part, metadata: { ...part.metadata } };
   await kind.patchStatus(copy, { ...copy.status, endpointID: "e-2" }, new AbortController().signal);
   expect(store.get("team/a")?.status).toEqual({ endpointID: "e-2", workers: ["w"], url: "u" });
+});
+
+it("what a store keeps of an object takes less memory than the object: it is no hash table", () => {
+  setFlagsFromString("--allow-natives-syntax");
+  const isFast = runInNewContext("(object) => %HasFastProperties(object)") as (object: unknown) => boolean;
+  const whole = (): KubeObject =>
+    JSON.parse(JSON.stringify({ ...endpointOf(), status: { conditions: [], endpointID: "e-1", url: "u" } }));
+  const object = whole();
+  Object.assign(object.metadata, { labels: { app: "a" }, managedFields: [{}] });
+  object.metadata.annotations = {
+    "kubectl.kubernetes.io/last-applied-configuration": "{}",
+    "mooring.dev/paused": "true",
+    other: "o",
+  };
+  compact(object);
+  dropUnreadMetadata(object);
+  dropUnread(object);
+  expect(object.metadata).toEqual({ ...whole().metadata, annotations: { "mooring.dev/paused": "true" } });
+  const { metadata, spec, status } = object;
+  expect([object, metadata, metadata.annotations, spec, status].map(isFast)).toEqual([true, true, true, true, true]);
 });
