@@ -5,7 +5,6 @@ const items = (short: number, long: number) => Number(process.env["MOORING_BATCH
  * `npm run test:full -- --only batch --long` has the long form of all, `-t NAME` selects one, and `--items` changes its size. All run with
  * the same steps and the same checks.
  */
-export const IS_LONG = isLong;
 
 /** The operator is killed. `maxHaltedIndexes`: more than the items whose outcome is unknown, so that one command resolves all of them. */
 export const KILLED = {
