@@ -1,10 +1,9 @@
-const isLong = process.env["MOORING_BATCH"] === "1";
-const items = (short: number, long: number) => Number(process.env["MOORING_BATCH_ITEMS"] ?? (isLong ? long : short));
-
 /**
  * `npm run test:full -- --only batch --long` has the long form of all, `-t NAME` selects one, and `--items` changes its size. All run with
- * the same steps and the same checks.
+ * the same steps; resident memory is compared in the longest one alone.
  */
+const isLong = process.env["MOORING_BATCH"] === "1";
+const items = (short: number, long: number) => Number(process.env["MOORING_BATCH_ITEMS"] ?? (isLong ? long : short));
 
 /** The operator is killed. `maxHaltedIndexes`: more than the items whose outcome is unknown, so that one command resolves all of them. */
 export const KILLED = {
