@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, it, onTestFailed } from "vitest";
 import { metric } from "../../bench/metric.ts";
 import { accountKey } from "../../src/controllers/account/registry.ts";
+import { LEASE_MS } from "../../src/runtime/lease.ts";
 import { startProxy } from "../../tools/chaos/proxy.ts";
 import { targetOf } from "../../tools/cluster/credentials.ts";
 import { manifest } from "../support/manifests.ts";
@@ -20,8 +21,8 @@ import {
 const ACCOUNTS = 6;
 /** So low that the objects of an account use it up: a process that does not keep to it fails the test. */
 const RATE = 5;
-/** A caller whose process ID could not be read has ended within this time, also on a busy machine. */
-const ENDED_MS = 2_000;
+/** A caller whose process ID could not be read has ended before another process can end its Lease and call. */
+const ENDED_MS = LEASE_MS;
 /** The processes have seen each other's leases by then. */
 const ACQUAINTED_MS = 5_000;
 
