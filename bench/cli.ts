@@ -9,8 +9,8 @@ if (program !== undefined) process.argv.splice(2, 1);
 try {
   await import(program ?? "./main.ts");
 } catch (error) {
-  if (!(error instanceof TypeError) || !("code" in error)) throw error;
-  // A flag that there is not.
+  // Of `parseArgs`: a flag that there is not, or one without its value.
+  if (!(error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"))) throw error;
   console.error(error.message);
   process.exitCode = 1;
 }

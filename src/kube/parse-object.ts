@@ -4,8 +4,8 @@ const AFTER_THEM = '}],"name":"';
 
 /**
  * Parses an object of a custom kind, or a watch event of one, without `metadata.managedFields`. Nothing reads them, and they are often longer
- * than the rest. No entry contains a list, and JSON escapes the quotes
- * in a text, so the first end that is found is theirs. A text of another form is parsed whole.
+ * than the rest. No entry contains a list, and JSON escapes the quotes in a text, so the first end that is found is theirs. A text of another
+ * form is parsed whole.
  */
 export function parseObject<T>(text: string): T {
   const begin = text.indexOf(MANAGED_FIELDS);

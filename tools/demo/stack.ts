@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 import { NODE_FLAGS } from "../../scripts/node-flags.ts";
+import { KINDS } from "../../src/api/v1alpha1/kinds.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { type Guarded, startGuarded } from "../cluster/guarded.ts";
 import { runProgram } from "../cluster/run-program.ts";
@@ -17,7 +18,7 @@ const START_TIMEOUT_MS = 120_000;
 const STARTED_TIMEOUT = `--timeout=${START_TIMEOUT_MS / 1000}s`;
 /** In a busy cluster, the deletion of a namespace takes more than a minute. */
 const GONE_TIMEOUT = "--timeout=2m";
-const KINDS = "mediabatches,gpuendpoints,speechjobs,videojobs,billreports,artifactstores,accounts";
+const NAMESPACED = KINDS.flatMap(({ resource: { namespaced, plural } }) => (namespaced ? [plural] : [])).join(",");
 
 /** Everything the demo runs. All of it ends with this process, whichever way that ends. */
 export type Stack = {
@@ -108,7 +109,7 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
       });
     say(`deleting namespace ${namespace} and what is in it; the CRDs stay in the cluster`);
     try {
-      await remove("--namespace", namespace, "--all", KINDS);
+      await remove("--namespace", namespace, "--all", NAMESPACED);
       await remove("namespace", namespace);
     } catch (error) {
       const scope = `--watch-namespaces ${namespace} --operator-namespace ${namespace}`;

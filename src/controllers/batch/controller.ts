@@ -147,7 +147,7 @@ export function createBatchReconciler(
     signal: AbortSignal,
   ): Promise<Result> {
     const { completed, failed } = progressOf(batch.status);
-    const recorded = createIndexSet([...completed.values(), ...failed.values()]);
+    const recorded = createIndexSet(failed.values(), completed);
     const index = await writeIndex(store, batch, recorded.has, signal);
     const status = batchStatusOf(batch, { index }, { kind: "Ended", stopped }, shared.clock.now());
     const after = await kind.patchStatus(batch, status, signal);

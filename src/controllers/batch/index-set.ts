@@ -16,7 +16,7 @@ export type IndexSet = {
   size(): number;
   /** Ascending. */
   values(): Iterable<number>;
-  /** Bit `i % 8` of byte `i / 8` is index `i`. A copy, without zeros at its end. */
+  /** The bitmap, as a copy: bit `i % 8` of byte `i / 8` is index `i`. Its last byte has the highest index. */
   bytes(): Uint8Array<ArrayBuffer>;
 };
 
@@ -28,7 +28,7 @@ export type ShownIndexes = {
   bitmap?: string;
 };
 
-/** @param before a set that it has too */
+/** @param before a set whose indexes the new set has too */
 export function createIndexSet(indexes: Iterable<number> = [], before?: IndexSet): IndexSet {
   const set = ofBits(before?.bytes() ?? new Uint8Array(0));
   for (const index of indexes) set.add(index);
