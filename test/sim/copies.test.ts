@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type ObjectPlan, type Plan, planOf } from "./scenario/plan.ts";
+import type { ObjectPlan } from "./scenario/objects.ts";
+import { type Plan, planOf } from "./scenario/plan.ts";
 import { runPlan } from "./scenario/run.ts";
 
 const kinds = ["VideoJob", "SpeechJob", "SpeechJob", "VideoJob", "SpeechJob", "SpeechJob", "SpeechJob"] as const;

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { type ObjectPlan, type Plan, planOf } from "./scenario/plan.ts";
+import type { ObjectPlan } from "./scenario/objects.ts";
+import { type Plan, planOf } from "./scenario/plan.ts";
 import { runPlan } from "./scenario/run.ts";
 
 const CREATED_AT = 20_000;

@@ -4,7 +4,8 @@ import { followHoldings } from "./engine/collections.ts";
 import { CALM } from "./network/weather.ts";
 import { createObject, performAction } from "./scenario/actions.ts";
 import { objectOf } from "./scenario/manifests.ts";
-import { type ObjectPlan, type Plan, planOf } from "./scenario/plan.ts";
+import type { ObjectPlan } from "./scenario/objects.ts";
+import { type Plan, planOf } from "./scenario/plan.ts";
 import { createWorld } from "./scenario/world.ts";
 
 const MINUTE_MS = 60_000;

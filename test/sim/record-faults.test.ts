@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ObjectPlan, Plan } from "./scenario/plan.ts";
+import type { ObjectPlan } from "./scenario/objects.ts";
+import type { Plan } from "./scenario/plan.ts";
 import type { RecordFault } from "./scenario/record-faults.ts";
 import { runPlan } from "./scenario/run.ts";
 

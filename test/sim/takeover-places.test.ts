@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import type { ObjectPlan, Plan } from "./scenario/plan.ts";
+import type { ObjectPlan } from "./scenario/objects.ts";
+import type { Plan } from "./scenario/plan.ts";
 import { runPlan } from "./scenario/run.ts";
 
 const objects = [0, 1, 2, 3, 4, 5].map((serial): ObjectPlan => {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { createBatch, createObject } from "./scenario/actions.ts";
-import type { BatchPlan, ObjectPlan, Plan } from "./scenario/plan.ts";
+import type { ObjectPlan } from "./scenario/objects.ts";
+import type { BatchPlan, Plan } from "./scenario/plan.ts";
 import { createWorld } from "./scenario/world.ts";
 
 const READY_MS = 60_000;

@@ -2,8 +2,8 @@ import type { CoreRequest } from "../../../src/simulator/core.ts";
 import { isJson, objectAt, parseJson, textAt } from "../api-server/json.ts";
 import type { Storage } from "../api-server/storage.ts";
 import type { Bucket } from "../network/bucket.ts";
-import type { InputPlan } from "../scenario/inputs.ts";
 import { serialIn, uriOf } from "../scenario/manifests.ts";
+import type { InputPlan } from "../scenario/objects.ts";
 import type { Plan } from "../scenario/plan.ts";
 import type { Judge } from "./violation.ts";
 

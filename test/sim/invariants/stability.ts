@@ -1,6 +1,6 @@
 import { isJson, type Json, objectAt, textAt } from "../api-server/json.ts";
 import { needsClusterAccount, objectOf, resourceOf, serialOf, TASK_PRICE, uriOf } from "../scenario/manifests.ts";
-import type { ObjectPlan } from "../scenario/plan.ts";
+import type { ObjectPlan } from "../scenario/objects.ts";
 import type { World } from "../scenario/world.ts";
 import { recordOf } from "./records.ts";
 

@@ -13,7 +13,8 @@ import {
   setKeySecret,
   uriOf,
 } from "./manifests.ts";
-import type { Action, BatchPlan, ObjectPlan } from "./plan.ts";
+import type { ObjectPlan } from "./objects.ts";
+import type { Action, BatchPlan } from "./plan.ts";
 import type { World } from "./world.ts";
 
 /** How long users wait for a name that is still taken by an object in deletion. */

@@ -1,34 +1,13 @@
 import { createRandom } from "../../../src/simulator/random.ts";
 import { hashText } from "../engine/scheduler.ts";
-
-/** What a VideoJob is made from, besides its prompt. */
-export type InputPlan =
-  /** `imageFrom.object` and `audioFrom.object`. */
-  | { from: "Image" | "Audio"; key: string }
-  /** `audioFrom.jobRef`. */
-  | { from: "Job"; kind: "SpeechJob" | "VideoJob"; name: string };
+import type { ObjectPlan } from "./objects.ts";
 
 /** A user stores an object. */
 export type Upload = { do: "upload"; namespace: string; key: string };
 
-/** An ObjectPlan. */
-type Job = {
-  serial: number;
-  kind: "SpeechJob" | "VideoJob";
-  namespace: string;
-  name: string;
-  at: number;
-  stored: boolean;
-  reuse?: boolean;
-  ttlSeconds?: number;
-  fails?: boolean;
-  backoffLimit?: number;
-  input?: InputPlan;
-};
-
 /** Videos with inputs and the jobs whose results they take, and what users do with these. */
 export type InputsPlan = {
-  objects: readonly Job[];
+  objects: readonly ObjectPlan[];
   actions: readonly ({ at: number } & (Upload | { do: "delete"; serial: number }))[];
 };
 
@@ -43,7 +22,7 @@ const REUSE = { stored: true, reuse: true } as const;
 export function planInputs(purpose: string, chaosMs: number): InputsPlan {
   const random = createRandom(hashText(`inputs ${purpose}`));
   const chance = (probability: number) => random.next() < probability;
-  const objects: Job[] = [];
+  const objects: ObjectPlan[] = [];
   const actions: InputsPlan["actions"][number][] = [];
   if (!chance(0.25)) return { objects, actions };
   const at = random.between(0, chaosMs * 0.5);
@@ -51,7 +30,7 @@ export function planInputs(purpose: string, chaosMs: number): InputsPlan {
   const near = () => Math.round(Math.max(0, at + random.between(-20_000, 60_000)));
 
   for (const namespace of chance(0.5) ? ["team-a", "team-b"] : ["team-b"]) {
-    const add = (job: Pick<Job, "kind" | "name"> & Partial<Job>): Job => {
+    const add = (job: Pick<ObjectPlan, "kind" | "name"> & Partial<ObjectPlan>): ObjectPlan => {
       const added = { serial: FIRST_SERIAL + objects.length, namespace, at: near(), stored: chance(0.5), ...job };
       objects.push(added);
       return added;

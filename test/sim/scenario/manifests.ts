@@ -13,8 +13,8 @@ import { namespaceResource, type Resource } from "../../../src/kube/resource.ts"
 import type { CoreRequest } from "../../../src/simulator/core.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import type { Cluster } from "./cluster.ts";
-import type { InputPlan } from "./inputs.ts";
-import type { BatchPlan, ObjectPlan, Plan } from "./plan.ts";
+import type { InputPlan, ObjectPlan } from "./objects.ts";
+import type { BatchPlan, Plan } from "./plan.ts";
 
 export const secretResource: Resource = {
   group: "",

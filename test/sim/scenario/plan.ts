@@ -1,40 +1,12 @@
 import { createRandom, type Random } from "../../../src/simulator/random.ts";
 import { hashText } from "../engine/scheduler.ts";
 import { REQUEST_FAULTS, type RequestFault } from "../network/weather.ts";
-import { type InputPlan, type InputsPlan, planInputs, type Upload } from "./inputs.ts";
+import { type InputsPlan, planInputs, type Upload } from "./inputs.ts";
 import { type LostKey, planLostKeys } from "./lost-keys.ts";
+import type { ObjectPlan } from "./objects.ts";
 import { type CrashLoop, planCrashLoop, planRecordFaults, type RecordFault } from "./record-faults.ts";
 import { BESIDE_A_RESTORE, NOT_WITH_A_RESTORE, planRestore, type RestoredEtcd } from "./restores.ts";
 import { planStaleStates, type StaleState } from "./stale-states.ts";
-
-/** An object that a user creates. `serial` is part of what is sent to the service, so that each request names its object. */
-export type ObjectPlan = {
-  serial: number;
-  kind: "GpuEndpoint" | "SpeechJob" | "VideoJob";
-  namespace: string;
-  name: string;
-  at: number;
-  /** GpuEndpoint: `Delete` needs an operation of the account. */
-  deletionPolicy?: "ScaleToZero" | "Retain" | "Delete";
-  /** GpuEndpoint: two objects want the same name at the service. Nobody changes or deletes them. */
-  appName?: string;
-  /** Job: its results are copied to a store. */
-  stored?: boolean;
-  /** SpeechJob: one request that returns the audio, instead of a task. */
-  synchronous?: boolean;
-  /** Job: further paid attempts after failed tasks. */
-  backoffLimit?: number;
-  /** Job: its first task fails. */
-  fails?: boolean;
-  /** Job: it reuses results. Objects with the same serial send the same request. */
-  reuse?: boolean;
-  /** Job: it is deleted so long after its end, and a user who looks every some seconds creates it again. */
-  ttlSeconds?: number;
-  /** VideoJob: what it is made from. Default: the URL of an image. */
-  input?: InputPlan;
-  /** Job: its manifest was copied from a job that had been released. */
-  copiedToken?: boolean;
-};
 
 /** A batch that a user creates. Each item has a serial as an object has. */
 export type BatchPlan = {

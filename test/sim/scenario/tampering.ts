@@ -4,7 +4,8 @@ import type { Storage } from "../api-server/storage.ts";
 import type { Records, Senders } from "../invariants/records.ts";
 import type { Cluster } from "./cluster.ts";
 import { objectOf, resourceOf } from "./manifests.ts";
-import type { ObjectPlan, Plan } from "./plan.ts";
+import type { ObjectPlan } from "./objects.ts";
+import type { Plan } from "./plan.ts";
 import type { RecordFault } from "./record-faults.ts";
 
 /** Somebody else than the operator writes or deletes what protects a request. Says what cannot be guaranteed after it. */

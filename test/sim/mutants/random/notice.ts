@@ -11,16 +11,20 @@ export type Verdict = { unit: Noticed; component: Noticed; simulation: Noticed }
 /** Most mutants end with the tests that are nearest to their file. */
 const NEAREST = 6;
 
-/** Component tests run when no unit test notices the mutant: they take longer. */
+/** The simulation runs beside the tests. Component tests run when no unit test notices the mutant: they take longer. */
 export async function verdictOn(mutant: Mutant, { tests, seeds }: Reach): Promise<Verdict> {
   const name = JSON.stringify(mutant);
   const of = (...folders: string[]) =>
     tests.filter((test) => folders.some((folder) => test.startsWith(`test/${folder}/`)));
   const failing = async (some: string[]) => (some.length === 0 ? undefined : failingTest(name, some));
-  const units = of("unit");
-  const unit = (await failing(units.slice(0, NEAREST))) ?? (await failing(units.slice(NEAREST)));
-  const component = unit === undefined ? await failing(of("component", "security")) : undefined;
-  return { unit, component, simulation: (await violation(name, seeds)) ?? (await failing(of("sim", "fuzz"))) };
+  const byTests = async () => {
+    const units = of("unit");
+    const unit = (await failing(units.slice(0, NEAREST))) ?? (await failing(units.slice(NEAREST)));
+    return { unit, component: unit === undefined ? await failing(of("component", "security")) : undefined };
+  };
+  const bySimulation = async () => (await violation(name, seeds)) ?? (await failing(of("sim", "fuzz")));
+  const [noticed, simulation] = await Promise.all([byTests(), bySimulation()]);
+  return { ...noticed, simulation };
 }
 
 async function violation(mutant: string, seeds: readonly number[]): Promise<Noticed> {
