@@ -9,6 +9,7 @@ import { openSink, sha256OfFile } from "./file-sink.ts";
 import {
   bytesUnder,
   folderOf,
+  makeFolder,
   partialsOf,
   placeOf,
   removePartials,
@@ -18,7 +19,7 @@ import {
 } from "./folders.ts";
 import { readVolumeFile } from "./read-file.ts";
 
-/** A folder of a mounted volume. Partial files are hidden beside their place and carry in their names what they come from. */
+/** A folder of a mounted volume. Partial files are in a hidden folder beside their place, and their names say what they come from. */
 export function createVolumeBackend({ root, path: base }: VolumeOptions): Backend {
   async function guarded<T>(key: string, work: () => Promise<T>): Promise<T> {
     try {
@@ -46,6 +47,7 @@ export function createVolumeBackend({ root, path: base }: VolumeOptions): Backen
       guarded(key, async () => {
         const place = await placeOf(root, base, key);
         await removePartials(place);
+        await makeFolder(place.partials);
         return openSink(place, { identity: identity ?? randomUUID(), safe: 0 }, signal);
       }),
     // A file says nothing of where it came from: it is copied again.

@@ -5,7 +5,15 @@ import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ArtifactError, abortion } from "../errors.ts";
 import type { Sink } from "../types.ts";
-import { type FilePlace, openFile, type Partial, partialPath, syncFolder, volumeFailure } from "./folders.ts";
+import {
+  type FilePlace,
+  openFile,
+  type Partial,
+  partialPath,
+  removeUnused,
+  syncFolder,
+  volumeFailure,
+} from "./folders.ts";
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = constants;
 const READ_BYTES = 1024 * 1024;
@@ -71,6 +79,7 @@ export async function openSink(place: FilePlace, from: Partial, signal: AbortSig
         }
         await rename(path(), place.path);
         await close();
+        await removeUnused(place);
         await syncFolder(place.folder);
         return { uri: pathToFileURL(place.path).href, bytes: at, sha256 };
       } catch (error) {
@@ -81,6 +90,7 @@ export async function openSink(place: FilePlace, from: Partial, signal: AbortSig
       if (keep && isOpen && at > safe) await makeSafe();
       await close();
       if (!keep || at === 0) await rm(path(), { force: true });
+      await removeUnused(place);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
 import { codeOf, connectionWords } from "../../base/connection-words.ts";
 import { ArtifactError, type ArtifactErrorKind, abortion } from "../errors.ts";
@@ -12,8 +12,8 @@ export type VolumeOptions = {
   path: string;
 };
 
-/** A file of a volume and what lies beside it while it is written. */
-export type FilePlace = { folder: string; name: string; path: string };
+/** A file of a volume. `partials`: the hidden folder beside it in which it is written. No folder of results is listed: it can have 100,000 files. */
+export type FilePlace = { folder: string; name: string; path: string; partials: string };
 
 /**
  * The path of a key under `root`/`base`. Creates missing folders. Each must be a real folder:
@@ -28,18 +28,25 @@ export async function placeOf(root: string, base: string, key: string): Promise<
     let folder = real;
     for (const segment of segments) {
       folder = join(folder, segment);
-      await mkdir(folder).catch((error) => {
-        if (error.code !== "EEXIST") throw error;
-      });
+      await makeFolder(folder);
       await assertOwn(folder, (await lstat(folder)).isDirectory(), real);
     }
     const path = join(folder, name);
     const present = await lstat(path).catch(() => undefined);
     await assertOwn(path, present === undefined || present.isFile(), real);
-    return { folder, name, path };
+    const partials = join(folder, `.${name}.partial`);
+    const begun = await lstat(partials).catch(() => undefined);
+    await assertOwn(partials, begun === undefined || begun.isDirectory(), real);
+    return { folder, name, path, partials };
   } catch (error) {
     throw volumeFailure(error, `${base}/${key}`);
   }
+}
+
+export async function makeFolder(path: string): Promise<void> {
+  await mkdir(path).catch((error) => {
+    if (error.code !== "EEXIST") throw error;
+  });
 }
 
 async function assertOwn(path: string, good: boolean, root: string): Promise<void> {
@@ -77,28 +84,28 @@ function ignoreMissing(error: unknown): never[] {
 /** What the name of a partial file says: its source, and how many of its bytes are surely on disk. */
 export type Partial = { identity: string; safe: number };
 
-/** `.NAME.IDENTITY-SAFE.partial` */
-export function partialPath({ folder, name }: FilePlace, { identity, safe }: Partial): string {
-  return join(folder, `.${name}.${identity}-${safe}.partial`);
+/** `.NAME.partial/IDENTITY-SAFE` */
+export function partialPath({ partials }: FilePlace, { identity, safe }: Partial): string {
+  return join(partials, `${identity}-${safe}`);
 }
 
-/** Partial files beside a file: being written, or leftovers. */
-export async function partialsOf({ folder, name }: FilePlace): Promise<(Partial & { path: string })[]> {
-  const found = (await readdir(folder)).map((entry) => ({
-    entry,
-    match: /^\.(.*)\.([-0-9a-f]+)-(\d+)\.partial$/.exec(entry),
-  }));
-  return found
-    .filter(({ match }) => match?.[1] === name)
-    .map(({ entry, match }) => ({
-      path: join(folder, entry),
-      identity: match?.[2] ?? "",
-      safe: Number(match?.[3] ?? 0),
-    }));
+/** Partial files of a file: being written, or leftovers. */
+export async function partialsOf({ partials }: FilePlace): Promise<(Partial & { path: string })[]> {
+  const names = await readdir(partials).catch(ignoreMissing);
+  return names.flatMap((name) => {
+    const [, identity = "", safe] = /^([-0-9a-f]+)-(\d+)$/.exec(name) ?? [];
+    return safe === undefined ? [] : [{ path: join(partials, name), identity, safe: Number(safe) }];
+  });
 }
 
 export async function removePartials(place: FilePlace): Promise<void> {
   for (const { path } of await partialsOf(place)) await rm(path, { force: true });
+  await removeUnused(place);
+}
+
+/** Another writer may have a partial file of the same name. */
+export async function removeUnused({ partials }: FilePlace): Promise<void> {
+  await rmdir(partials).catch(() => undefined);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { anyAddress } from "../../../src/base/address-guard.ts";
 import { type FileServer, sha256Of, startFileServer } from "../../../tools/artifacts/file-server.ts";
@@ -44,6 +44,25 @@ describe("copy", () => {
         .digest("hex"),
     ).toBe(sha256Of(bytes));
     expect(await there()).toEqual(["0.mp4"]);
+  });
+
+  it("takes no longer beside 20,000 other results in its folder", async () => {
+    server.files.set("/a", { bytes: 10, etag: '"1"' });
+    const store = await volumeStore(root);
+    const keys = { few: "few", many: "many" };
+    for (const folder of Object.values(keys)) await store.copy(url("a"), `${folder}/0.mp4`, open);
+    const many = join(root, "results", keys.many);
+    for (let index = 0; index < 20_000; index++) await writeFile(join(many, `result-${index}.mp4`), "");
+    const took: Record<keyof typeof keys, number[]> = { few: [], many: [] };
+    for (let round = 0; round < 9; round++) {
+      for (const how of ["few", "many"] as const) {
+        const began = performance.now();
+        await store.copy(url("a"), `${keys[how]}/1.mp4`, open);
+        took[how].push(performance.now() - began);
+      }
+    }
+    const median = (all: number[]) => all.toSorted((a, b) => a - b)[4] ?? 0;
+    expect(median(took.many)).toBeLessThan(3 * median(took.few));
   });
 
   it("sends no credentials", async () => {
@@ -121,7 +140,8 @@ describe("copy", () => {
       onProgress: ({ bytes }) => bytes >= 16 * MIB && ending.abort(new Error("stop")),
     });
     await expect(first).rejects.toMatchObject({ name: "ArtifactError", kind: "Aborted" });
-    expect(await there()).toEqual([expect.stringMatching(/^\.0\.mp4\.[0-9a-f]{32}-\d+\.partial$/)]);
+    expect(await there()).toEqual([".0.mp4.partial"]);
+    expect(await readdir(at(".0.mp4.partial"))).toEqual([expect.stringMatching(/^[0-9a-f]{32}-\d+$/)]);
 
     server.files.set("/a", file);
     const before = server.sent();
@@ -242,12 +262,20 @@ describe("nothing leaves the folder", () => {
     const onProgress = () => ending.abort(new Error("stop"));
     const store = await volumeStore(root);
     await expect(store.copy(url("a"), key, { ...open, signal: ending.signal, onProgress })).rejects.toThrow();
-    const [partial = ""] = await there();
-    await rm(at(partial));
-    await symlink(outside, at(partial));
+    const partials = at(".0.mp4.partial");
+    const [partial = ""] = await readdir(partials);
+    await rm(join(partials, partial));
+    await symlink(outside, join(partials, partial));
     server.files.set("/a", { bytes: 20 * MIB, etag: '"1"' });
     await expect(store.copy(url("a"), key, open)).rejects.toMatchObject({ kind: "InvalidKey" });
     expect(await readFile(outside, "utf8")).toBe("theirs");
+
+    await rm(partials, { recursive: true });
+    await symlink(dirname(outside), partials);
+    await expect(store.copy(url("a"), key, open)).rejects.toThrow(
+      /\.0\.mp4\.partial under the artifact root is a link/,
+    );
+    expect(await readdir(dirname(outside))).toEqual(["theirs"]);
   });
 });
 
