@@ -1,18 +1,17 @@
 import type { GpuEndpoint } from "../src/api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../src/api/v1alpha1/kinds.ts";
-import type { KubeClient } from "../src/kube/client.ts";
 import { waitUntil } from "../tools/cluster/wait-until.ts";
-import { type BenchCluster, type BenchOptions, clientOf, startBenchCluster } from "./cluster.ts";
+import type { BenchCluster, BenchOptions } from "./cluster.ts";
 import { costsBetween, observeOperator } from "./costs.ts";
 import { hasWorkers } from "./endpoint-state.ts";
 import { type Followed, followObjects } from "./follow.ts";
-import { describeMachine } from "./machine.ts";
-import { changeWorkers, createEndpoints, eachAtOnce, endpointName } from "./objects.ts";
-import { countsOf, type MeasuredOperator, startOperator } from "./operator-process.ts";
+import { changeWorkers, eachAtOnce, endpointName } from "./objects.ts";
+import { countsOf } from "./operator-process.ts";
 import { PAGE_SIZE } from "./plots.ts";
+import { type ReadyEndpoints, withReadyEndpoints } from "./ready-endpoints.ts";
 import { operationsIn } from "./remotes.ts";
 import type { Churn, ChurnRound } from "./scenario-figures.ts";
-import { limitMs, measureStart } from "./start.ts";
+import { limitMs } from "./start.ts";
 
 export type ChurnOptions = BenchOptions & { endpoints: number; rounds: number };
 
@@ -23,43 +22,23 @@ const LIST = "list-v2";
 const NEXT_LIST_MS = 5 * 60_000;
 
 /** Changes the spec of every endpoint at once, while all are Ready, and waits until all are Ready again; several times. */
-export async function measureChurn(options: ChurnOptions): Promise<Churn> {
+export function measureChurn(options: ChurnOptions): Promise<Churn> {
   const { endpoints, rounds, say } = options;
-  const cluster = await startBenchCluster(options);
-  const client = await clientOf(cluster);
-  const ended = new AbortController();
-  try {
-    const signal = AbortSignal.any([options.signal, cluster.guarded.failed, ended.signal]);
-    const machine = await describeMachine(cluster.kubectl);
-    await createEndpoints(client, endpoints);
-    const operator = await startOperator(cluster, "operator");
-    const { seconds } = await measureStart({ cluster, client, endpoints, jobs: 0, signal }, operator);
-    say(`${endpoints} endpoints are Ready after ${seconds.toFixed(0)} s`);
+  return withReadyEndpoints(options, async ({ machine, ...ready }) => {
+    const { cluster, client, signal } = ready;
     const followed = await followObjects<GpuEndpoint>({ client, resource: gpuEndpointResource, signal });
     const measured: ChurnRound[] = [];
     for (let round = 1; round <= rounds; round++) {
-      const scene = { cluster, client, operator, followed, endpoints, signal };
-      const one = await measureRound(scene, FIRST_MAX + round);
+      const one = await measureRound({ ...ready, followed }, FIRST_MAX + round);
       say(`${endpoints} changes, round ${round}: ${JSON.stringify(one)}`);
       measured.push(one);
     }
     const updates = await updatesAfterNextList(cluster, Math.ceil(endpoints / PAGE_SIZE), signal);
     return { scenario: "churn", machine, size: { endpoints }, rounds: measured, updates };
-  } finally {
-    ended.abort(new Error("the measurement is over"));
-    await client.close();
-    await cluster.stop();
-  }
+  });
 }
 
-type Scene = {
-  cluster: BenchCluster;
-  client: KubeClient;
-  operator: MeasuredOperator;
-  followed: Followed<GpuEndpoint>;
-  endpoints: number;
-  signal: AbortSignal;
-};
+type Scene = Omit<ReadyEndpoints, "machine"> & { followed: Followed<GpuEndpoint> };
 
 async function measureRound(scene: Scene, max: number): Promise<ChurnRound> {
   const { cluster, client, operator, followed, endpoints, signal } = scene;

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { GpuEndpoint } from "../src/api/v1alpha1/gpu-endpoint.ts";
 import { gpuEndpointResource } from "../src/api/v1alpha1/kinds.ts";
-import { type BenchOptions, clientOf, startBenchCluster } from "./cluster.ts";
+import type { BenchOptions } from "./cluster.ts";
 import { hasWorkers } from "./endpoint-state.ts";
 import { followObjects } from "./follow.ts";
 import { quantile } from "./jobs.ts";
-import { describeMachine } from "./machine.ts";
-import { changeWorkers, createEndpoints, endpointName } from "./objects.ts";
-import { startOperator } from "./operator-process.ts";
+import { changeWorkers, endpointName } from "./objects.ts";
+import { withReadyEndpoints } from "./ready-endpoints.ts";
 import type { Latency } from "./scenario-figures.ts";
-import { limitMs, measureStart } from "./start.ts";
+import { limitMs } from "./start.ts";
 
 export type LatencyOptions = BenchOptions & { endpoints: number; changes: number };
 
@@ -21,19 +20,10 @@ const LONGEST_PAUSE_MS = 600;
 type Change = { name: string; askedMs: number; storedMs: number };
 
 /** Changes single endpoints, one after the other, while all others are at rest. */
-export async function measureLatency(options: LatencyOptions): Promise<Latency> {
+export function measureLatency(options: LatencyOptions): Promise<Latency> {
   const { endpoints, say } = options;
   const changes = Math.min(options.changes, endpoints);
-  const cluster = await startBenchCluster(options);
-  const client = await clientOf(cluster);
-  const ended = new AbortController();
-  try {
-    const signal = AbortSignal.any([options.signal, cluster.guarded.failed, ended.signal]);
-    const machine = await describeMachine(cluster.kubectl);
-    await createEndpoints(client, endpoints);
-    const operator = await startOperator(cluster, "operator");
-    const { seconds } = await measureStart({ cluster, client, endpoints, jobs: 0, signal }, operator);
-    say(`${endpoints} endpoints are Ready after ${seconds.toFixed(0)} s`);
+  return withReadyEndpoints(options, async ({ cluster, client, machine, signal }) => {
     const followed = await followObjects<GpuEndpoint>({ client, resource: gpuEndpointResource, signal });
     const isChanged = (endpoint: GpuEndpoint) => hasWorkers(endpoint, FIRST_MAX + 1);
     /** When an endpoint was Ready with its change, by name. */
@@ -66,11 +56,7 @@ export async function measureLatency(options: LatencyOptions): Promise<Latency> 
     };
     say(`latency: ${JSON.stringify(figures)}`);
     return { scenario: "latency", machine, size: { endpoints }, ...figures };
-  } finally {
-    ended.abort(new Error("the measurement is over"));
-    await client.close();
-    await cluster.stop();
-  }
+  });
 }
 
 /** Since the epoch, finer than a millisecond. */

@@ -1,40 +1,27 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type BenchOptions, clientOf, startBenchCluster } from "./cluster.ts";
+import type { BenchOptions } from "./cluster.ts";
 import { costsBetween, observeOperator } from "./costs.ts";
 import { dividedBy, sumOf } from "./counts.ts";
-import { describeMachine } from "./machine.ts";
-import { createEndpoints } from "./objects.ts";
-import { countsOf, type MeasuredOperator, startOperator } from "./operator-process.ts";
+import { countsOf, type MeasuredOperator } from "./operator-process.ts";
+import { withReadyEndpoints } from "./ready-endpoints.ts";
 import type { Rest, RestFigures } from "./scenario-figures.ts";
-import { type Measured, measureStart } from "./start.ts";
+import type { Measured } from "./start.ts";
 
 /** How long the operator rests before the measurement, and how long the measurement takes. */
 export type RestTimes = { calmSeconds: number; restSeconds: number };
 export type RestOptions = BenchOptions & RestTimes & { endpoints: number };
 
 /** What endpoints cost while nothing happens. */
-export async function measureRest(options: RestOptions): Promise<Rest> {
-  const { endpoints, say, signal } = options;
-  const cluster = await startBenchCluster(options);
-  const client = await clientOf(cluster);
-  try {
-    const machine = await describeMachine(cluster.kubectl);
-    await createEndpoints(client, endpoints);
-    const operator = await startOperator(cluster, "operator");
-    const measured = { cluster, client, endpoints, jobs: 0, signal };
-    const { seconds } = await measureStart(measured, operator);
-    say(`${endpoints} endpoints are Ready after ${seconds.toFixed(0)} s`);
+export function measureRest(options: RestOptions): Promise<Rest> {
+  return withReadyEndpoints(options, async ({ operator, machine, endpoints, ...measured }) => {
     const rest = await observeRest(measured, operator, options);
     return { scenario: "rest", machine, size: { endpoints }, rest };
-  } finally {
-    await client.close();
-    await cluster.stop();
-  }
+  });
 }
 
 /** From then on the process is slower: its inspector is open. */
 export async function observeRest(
-  { cluster, signal }: Measured,
+  { cluster, signal }: Pick<Measured, "cluster" | "signal">,
   operator: MeasuredOperator,
   { calmSeconds, restSeconds }: RestTimes,
 ): Promise<RestFigures> {
