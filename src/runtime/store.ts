@@ -111,24 +111,27 @@ export function createStore<T extends KubeObject>(
   };
 }
 
-/** The keys of the objects that an indexer gives a value. */
+/** The keys of the objects that an indexer gives a value. Most values have one object, and a Set of one takes 230 bytes: a lone key has none. */
 function createIndex<T>(indexer: Indexer<T>) {
-  const keysOf = new Map<string, Set<string>>();
+  const keysOf = new Map<string, string | Set<string>>();
 
   function remove(key: string, value: string): void {
     const keys = keysOf.get(value);
-    keys?.delete(key);
-    if (keys?.size === 0) keysOf.delete(value);
+    if (typeof keys === "object") keys.delete(key);
+    if (keys === key || (typeof keys === "object" && keys.size === 0)) keysOf.delete(value);
   }
 
   function add(key: string, value: string): void {
     const keys = keysOf.get(value);
-    if (keys === undefined) keysOf.set(value, new Set([key]));
-    else keys.add(key);
+    if (typeof keys === "object") keys.add(key);
+    else keysOf.set(value, keys === undefined || keys === key ? key : new Set([keys, key]));
   }
 
   return {
-    keys: (value: string): Iterable<string> => keysOf.get(value) ?? [],
+    keys(value: string): Iterable<string> {
+      const keys = keysOf.get(value) ?? [];
+      return typeof keys === "string" ? [keys] : keys;
+    },
     /** The object of this key was `before` and is `after`; undefined: there was or is none. */
     move(key: string, before: T | undefined, after: T | undefined): void {
       const from = before === undefined ? [] : indexer(before);
