@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Logger } from "pino";
 import { aborted, type Clock } from "../base/clock.ts";
 import { createFairQueue } from "../base/fair-queue.ts";
@@ -80,9 +80,9 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
     return (object, reason, action, note) => {
       const { uid = "", name, namespace = "default" } = object.metadata;
       const text = cutToBytes(plainText(note, NOTE_BYTES), NOTE_BYTES);
-      const key = [uid, type, reason, action, text].join("\n");
+      const id = idOf([uid, type, reason, action, text]);
       const microTime = new Date(clock.now()).toISOString().replace("Z", "000Z");
-      const known = memory.countUp(key);
+      const known = memory.countUp(id);
       if (known !== undefined) {
         const change = { series: { count: known.count, lastObservedTime: microTime } };
         push(namespace, { send: () => client.mergePatch(eventResource, known, change), dropped: () => {} });
@@ -90,7 +90,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
       }
       if (!memory.allows(uid)) return;
       const eventName = `${name.slice(0, 200)}.${Math.trunc(clock.now()).toString(16)}${(sequence++).toString(16)}`;
-      memory.begin(key, { name: eventName, namespace });
+      memory.begin(id, { name: eventName, namespace });
       const body = eventOf(
         { name: eventName, namespace },
         {
@@ -98,7 +98,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
           regarding: referenceTo(object, options.resourceOf(object)),
         },
       );
-      const forget = () => memory.forget(key); // no series exists that a repetition could count up
+      const forget = () => memory.forget(id); // no series exists that a repetition could count up
       const send = async () => {
         try {
           await client.create(eventResource, { namespace }, body);
@@ -159,7 +159,7 @@ const FORGET_EVERY_MS = 60_000;
 export const MOST_REMEMBERED = 2_000;
 
 /**
- * The recent events. A repetition counts up the series of its event. Each object has 25 events at once, and then one in five
+ * The recent events, each by an ID of its content. A repetition counts up the series of its event. Each object has 25 events at once, and then one in five
  * minutes (client-go's spam filter). Forgets old events once a minute, and above 2,000 those that happened the longest time ago.
  */
 export function createEventMemory(clock: Pick<Clock, "monotonic">) {
@@ -176,14 +176,14 @@ export function createEventMemory(clock: Pick<Clock, "monotonic">) {
 
   return {
     /** The series of an event that happened in the last six minutes, counted up; undefined: it is a new event. */
-    countUp(key: string): Series | undefined {
+    countUp(id: string): Series | undefined {
       const now = clock.monotonic();
       forgetOld(now);
-      const known = series.get(idOf(key));
+      const known = series.get(id);
       if (known === undefined || now - known.lastSeen > SERIES_MS) return undefined;
       known.count++;
       known.lastSeen = now;
-      series.put(idOf(key), known);
+      series.put(id, known);
       return known;
     },
     /** Whether the object may have another event, which counts. */
@@ -195,17 +195,17 @@ export function createEventMemory(clock: Pick<Clock, "monotonic">) {
       takeToken(bucket, now);
       return true;
     },
-    begin(key: string, event: { name: string; namespace: string }): void {
-      series.put(idOf(key), { ...event, count: 1, lastSeen: clock.monotonic() });
+    begin(id: string, event: { name: string; namespace: string }): void {
+      series.put(id, { ...event, count: 1, lastSeen: clock.monotonic() });
     },
-    forget: (key: string) => series.remove(idOf(key)),
+    forget: (id: string) => series.remove(id),
     /** Number of series and objects that are remembered. */
     size: () => series.size() + buckets.size(),
   };
 }
 
-/** A key has the text of its event, up to 1 KiB. */
-const idOf = (key: string) => createHash("sha256").update(key).digest("base64");
+/** Of an event by its content, which is up to 1 KiB: thousands wait, or are remembered. */
+const idOf = (content: readonly string[]) => hash("sha256", content.join("\n"), "base64");
 
 /** The values that were put last, at most `MOST_REMEMBERED`. */
 function createLatest<T>() {
