@@ -111,7 +111,8 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
     if (found === undefined) throw new Error(`the stage knows no kind ${kind}`);
     return found;
   };
-  const time = createTime(scheduler, () => calling > 0 || (artifactRoot !== undefined && hasRealWork()));
+  const isBusy = () => calling > 0 || (artifactRoot !== undefined && hasRealWork());
+  const time = createTime(scheduler, isBusy, artifactRoot === undefined ? 1 : QUIET_TURNS);
   const at = (kind: string) => (resource(kind).namespaced ? { namespace: NAMESPACE } : {});
   async function control(method: string, url: string, payload?: unknown): Promise<unknown> {
     calling += 1;
@@ -195,8 +196,18 @@ const entries: z.ZodType<AuditEntry[]> = z.array(z.custom<AuditEntry>((value) =>
 const record = z.record(z.string(), z.unknown());
 const state = z.object({ endpoints: z.array(record), tasks: z.array(record) });
 
-/** Time passes while every user waits for it: an event, and then everything that waits for promises, files and sockets. */
-function createTime(scheduler: Scheduler, isBusy: () => boolean): Pick<Stage, "pass" | "eventually"> {
+/** What follows a piece of real work can begin the next one some turns of the event loop later. */
+const QUIET_TURNS = 3;
+
+/**
+ * Time passes while every user waits for it: an event, and then everything that waits for promises, files and sockets. `quietTurns`: of the
+ * event loop, without real work.
+ */
+function createTime(
+  scheduler: Scheduler,
+  isBusy: () => boolean,
+  quietTurns: number,
+): Pick<Stage, "pass" | "eventually"> {
   const waiting = new Set<(error: unknown) => void>();
   let driving = false;
 
@@ -204,8 +215,7 @@ function createTime(scheduler: Scheduler, isBusy: () => boolean): Pick<Stage, "p
     driving = true;
     try {
       for (;;) {
-        do await settled();
-        while (isBusy());
+        for (let quiet = 0; quiet < quietTurns; quiet = isBusy() ? 0 : quiet + 1) await settled();
         if (waiting.size === 0) return;
         await scheduler.step(Number.MAX_SAFE_INTEGER);
       }
