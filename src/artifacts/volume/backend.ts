@@ -13,6 +13,7 @@ import {
   partialsOf,
   placeOf,
   removePartials,
+  removeUnused,
   syncFolder,
   type VolumeOptions,
   volumeFailure,
@@ -81,12 +82,18 @@ export function createVolumeBackend({ root, path: base }: VolumeOptions): Backen
     },
     remove: (key) =>
       guarded(key, async () => {
-        const { folder, path } = await placeOf(root, base, key);
-        await rm(path, { force: true });
+        const place = await placeOf(root, base, key);
+        await rm(place.path, { force: true });
+        await removeUnused(place); // a process that was killed can have left it empty
         // The last file takes its folder with it; another one may be written there at any time.
-        await rmdir(folder).catch(() => undefined);
+        await rmdir(place.folder).catch(() => undefined);
       }),
-    clear: (key) => guarded(key, async () => removePartials(await placeOf(root, base, key))),
+    clear: (key) =>
+      guarded(key, async () => {
+        const place = await placeOf(root, base, key);
+        await removePartials(place);
+        await removeUnused(place);
+      }),
     probe: (signal) =>
       guarded("probe", async () => {
         const { path } = await placeOf(root, base, checkKey(`.mooring-probe-${randomUUID()}`));

@@ -12,7 +12,10 @@ export type VolumeOptions = {
   path: string;
 };
 
-/** A file of a volume. `partials`: the hidden folder beside it in which it is written. No folder of results is listed: it can have 100,000 files. */
+/**
+ * A file of a volume. `partials`: the hidden folder beside it in which it is written. No folder of results is listed: it can have 100,000
+ * files.
+ */
 export type FilePlace = { folder: string; name: string; path: string; partials: string };
 
 /**
@@ -100,10 +103,9 @@ export async function partialsOf({ partials }: FilePlace): Promise<(Partial & { 
 
 export async function removePartials(place: FilePlace): Promise<void> {
   for (const { path } of await partialsOf(place)) await rm(path, { force: true });
-  await removeUnused(place);
 }
 
-/** Another writer may have a partial file of the same name. */
+/** Removes the folder of partial files, unless it has one: another writer's, or what a later copy continues. */
 export async function removeUnused({ partials }: FilePlace): Promise<void> {
   await rmdir(partials).catch(() => undefined);
 }

@@ -279,6 +279,16 @@ describe("nothing leaves the folder", () => {
   });
 });
 
+it("the last file takes its folder with it, though a process was killed before it wrote the file again", async () => {
+  const store = await volumeStore(root);
+  const writer = await store.writer(key, { signal });
+  await writer.write(Buffer.alloc(10));
+  await writer.commit();
+  await mkdir(at(".0.mp4.partial"));
+  await store.remove(key, signal);
+  expect(await readdir(join(root, "results/film/VideoJob/sea"))).toEqual([]);
+});
+
 describe("probe", () => {
   it("writes, reads and removes, and makes the folder", async () => {
     await (await volumeStore(root)).probe(signal);
