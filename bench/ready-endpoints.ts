@@ -15,13 +15,14 @@ export type ReadyEndpoints = {
   signal: AbortSignal;
 };
 
-/** Measures with endpoints that are Ready, on a cluster of its own. */
+/** Measures with endpoints that are Ready, on a cluster of its own. `start`: of the cluster. */
 export async function withReadyEndpoints<T>(
   options: BenchOptions & { endpoints: number },
   measure: (ready: ReadyEndpoints) => Promise<T>,
+  start: (options: BenchOptions) => Promise<BenchCluster> = startBenchCluster,
 ): Promise<T> {
   const { endpoints, say } = options;
-  const cluster = await startBenchCluster(options);
+  const cluster = await start(options);
   const client = await clientOf(cluster);
   const ended = new AbortController();
   try {

@@ -6,16 +6,16 @@ import type { SpeechJob } from "../src/api/v1alpha1/speech-job.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import type { Guarded } from "../tools/cluster/guarded.ts";
 import { waitUntil } from "../tools/cluster/wait-until.ts";
-import { type BenchCluster, type BenchOptions, clientOf, NAMESPACE, startCluster } from "./cluster.ts";
+import { type BenchCluster, type BenchOptions, NAMESPACE, startCluster } from "./cluster.ts";
 import { costsBetween, observeOperator } from "./costs.ts";
 import { hasWorkers } from "./endpoint-state.ts";
 import { followObjects } from "./follow.ts";
-import { describeMachine } from "./machine.ts";
-import { changeWorkers, createEndpoints, createTaskJobs, endpointName } from "./objects.ts";
+import { changeWorkers, createTaskJobs, endpointName } from "./objects.ts";
 import { countsOf, type MeasuredOperator, startOperator } from "./operator-process.ts";
+import { type ReadyEndpoints, withReadyEndpoints } from "./ready-endpoints.ts";
 import { callsIn, operationsIn, startMinimalRemote } from "./remotes.ts";
 import type { Takeover } from "./scenario-figures.ts";
-import { isSteady, limitMs, measureStart, untilFirstCall } from "./start.ts";
+import { isSteady, limitMs, untilFirstCall } from "./start.ts";
 
 export type TakeoverOptions = BenchOptions & { endpoints: number; jobs: number };
 
@@ -28,18 +28,11 @@ const QUIET_MS = 500;
 const CHANGED_MAX = 7;
 
 /** Kills the process that serves the account, while endpoints exist and jobs run, and changes an endpoint in the gap. */
-export async function measureTakeover(options: TakeoverOptions): Promise<Takeover> {
+export function measureTakeover(options: TakeoverOptions): Promise<Takeover> {
   const { endpoints, jobs, say } = options;
   const startRemote = (guarded: Guarded) => startMinimalRemote(guarded, [`-task=${TASK_SECONDS}s`]);
-  const cluster = await startCluster({ ...options, startRemote });
-  const client = await clientOf(cluster);
-  const ended = new AbortController();
-  try {
-    const signal = AbortSignal.any([options.signal, cluster.guarded.failed, ended.signal]);
-    const machine = await describeMachine(cluster.kubectl);
-    await createEndpoints(client, endpoints);
-    const first = await startOperator(cluster, "first");
-    await measureStart({ cluster, client, endpoints, jobs: 0, signal }, first);
+  const start = (common: BenchOptions) => startCluster({ ...common, startRemote });
+  const measure = async ({ cluster, client, machine, operator: first, signal }: ReadyEndpoints): Promise<Takeover> => {
     const second = await startOperator(cluster, "second");
     const isReady = async () => (await cluster.guarded.output("second")).includes("controllers started");
     await waitUntil("the second process has its lists", isReady, { timeoutMs: limitMs(endpoints), signal });
@@ -58,11 +51,8 @@ export async function measureTakeover(options: TakeoverOptions): Promise<Takeove
     const { create = 0, submit = 0, update = 0 } = operationsIn(await cluster.remote.stats());
     const duplicates = { creates: create - endpoints, submits: submit - jobs, updates: update - 1 };
     return { scenario: "takeover", machine, size: { endpoints, jobs }, runningJobs, ...figures, duplicates };
-  } finally {
-    ended.abort(new Error("the measurement is over"));
-    await client.close();
-    await cluster.stop();
-  }
+  };
+  return withReadyEndpoints(options, measure, start);
 }
 
 type Scene = {
