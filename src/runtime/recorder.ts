@@ -159,8 +159,9 @@ const FORGET_EVERY_MS = 60_000;
 export const MOST_REMEMBERED = 2_000;
 
 /**
- * The recent events, each by an ID of its content. A repetition counts up the series of its event. Each object has 25 events at once, and then one in five
- * minutes (client-go's spam filter). Forgets old events once a minute, and above 2,000 those that happened the longest time ago.
+ * The recent events, each by an ID of its content. A repetition counts up the series of its event. Each object has 25 events at once, and
+ * then one in five minutes (client-go's spam filter). Forgets old events once a minute, and above 2,000 those that happened the longest
+ * time ago.
  */
 export function createEventMemory(clock: Pick<Clock, "monotonic">) {
   const series = createLatest<Series & { lastSeen: number }>();

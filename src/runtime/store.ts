@@ -111,7 +111,7 @@ export function createStore<T extends KubeObject>(
   };
 }
 
-/** The keys of the objects that an indexer gives a value. Most values have one object, and a Set of one takes 230 bytes: a lone key has none. */
+/** The keys of the objects that an indexer gives a value. Most values have one object, and a Set of one takes 230 bytes: a lone key has no Set. */
 function createIndex<T>(indexer: Indexer<T>) {
   const keysOf = new Map<string, string | Set<string>>();
 
