@@ -1,4 +1,6 @@
+import { createMultiMap } from "../base/multi-map.ts";
 import { isSameJSON } from "../base/same-json.ts";
+import { createSharedTexts } from "../base/shared-texts.ts";
 import { isLaterVersion, type KubeObject, keyOf } from "../kube/types.ts";
 
 export type Change<T> =
@@ -40,12 +42,14 @@ export function createStore<T extends KubeObject>(
   replaces: (next: T, previous: T) => boolean = () => false,
 ): Store<T> {
   const objects = new Map<string, T>();
+  const texts = createSharedTexts();
   const indexes = new Map(Object.entries(indexers).map(([name, indexer]) => [name, createIndex(indexer)]));
 
   function put(key: string, object: T): void {
     const previous = objects.get(key);
     // An unchanged spec stays the same value in memory: what is computed of a spec is kept with it (`specProblem`).
     if (previous !== undefined && isSameJSON(previous.spec, object.spec)) object.spec = previous.spec;
+    texts.share(object);
     objects.set(key, object);
     for (const index of indexes.values()) index.move(key, previous, object);
   }
@@ -111,34 +115,19 @@ export function createStore<T extends KubeObject>(
   };
 }
 
-/** The keys of the objects that an indexer gives a value. Most values have one object, and a Set of one takes 230 bytes: a lone key has no Set. */
+/** The keys of the objects, by what an indexer makes of them. */
 function createIndex<T>(indexer: Indexer<T>) {
-  const keysOf = new Map<string, string | Set<string>>();
-
-  function remove(key: string, value: string): void {
-    const keys = keysOf.get(value);
-    if (typeof keys === "object") keys.delete(key);
-    if (keys === key || (typeof keys === "object" && keys.size === 0)) keysOf.delete(value);
-  }
-
-  function add(key: string, value: string): void {
-    const keys = keysOf.get(value);
-    if (typeof keys === "object") keys.add(key);
-    else keysOf.set(value, keys === undefined || keys === key ? key : new Set([keys, key]));
-  }
+  const keys = createMultiMap<string>();
 
   return {
-    keys(value: string): Iterable<string> {
-      const keys = keysOf.get(value) ?? [];
-      return typeof keys === "string" ? [keys] : keys;
-    },
+    keys: keys.of,
     /** The object of this key was `before` and is `after`; undefined: there was or is none. */
     move(key: string, before: T | undefined, after: T | undefined): void {
       const from = before === undefined ? [] : indexer(before);
       const to = after === undefined ? [] : indexer(after);
       if (from.length === to.length && from.every((value, at) => value === to[at])) return;
-      for (const value of from) remove(key, value);
-      for (const value of to) add(key, value);
+      for (const value of from) keys.remove(value, key);
+      for (const value of to) keys.add(value, key);
     },
   };
 }

@@ -22,7 +22,8 @@ type FieldUpdates = { confirmedAt: number[]; unconfirmed: number; sentAt: number
 export type Attempts = {
   /** Tells one desired endpoint from another. */
   readonly desiredHash: string;
-  fields: Map<DriftField, FieldUpdates>;
+  /** Undefined: there was no update, as of most endpoints. */
+  fields?: Map<DriftField, FieldUpdates>;
   /** Whether a read has shown the desired endpoint in full. */
   applied: boolean;
   /** The refused write, so that a reconcile after our own status write does not send it again before `until`. */
@@ -39,17 +40,21 @@ export function newAttempts(
 ): Attempts {
   const confirmedAt = Array.from({ length: stopped.confirmed }, () => now);
   const field = { confirmedAt, unconfirmed: 0, sentAt: now, awaitsRead: false };
-  return { desiredHash, fields: new Map(stopped.fields.map((name) => [name, { ...field }])), applied: false };
+  const attempts = { desiredHash, applied: false };
+  if (stopped.fields.length === 0) return attempts;
+  return { ...attempts, fields: new Map(stopped.fields.map((name) => [name, { ...field }])) };
 }
 
 export function historyOf({ fields }: Attempts, name: DriftField, now: number): FieldHistory {
-  const field = fields.get(name);
+  const field = fields?.get(name);
   if (field === undefined) return { confirmed: 0, unconfirmed: 0, sinceMs: Number.POSITIVE_INFINITY };
   return { confirmed: field.confirmedAt.length, unconfirmed: field.unconfirmed, sinceMs: now - field.sentAt };
 }
 
 /** An update was sent because of these fields. `accepted` false: the outcome is unknown. */
-export function noteUpdate({ fields }: Attempts, names: readonly DriftField[], accepted: boolean, now: number): void {
+export function noteUpdate(attempts: Attempts, names: readonly DriftField[], accepted: boolean, now: number): void {
+  attempts.fields ??= new Map();
+  const { fields } = attempts;
   for (const name of names) {
     const { confirmedAt = [], unconfirmed = 0 } = fields.get(name) ?? {};
     fields.set(name, { confirmedAt, unconfirmed: unconfirmed + (accepted ? 1 : 0), sentAt: now, awaitsRead: true });
@@ -58,7 +63,7 @@ export function noteUpdate({ fields }: Attempts, names: readonly DriftField[], a
 
 /** A read shows the endpoint: fields that do not differ any more confirm their update. Confirmed updates count for half an hour. */
 export function noteRead({ fields }: Attempts, differing: readonly DriftField[], now: number): void {
-  for (const [name, field] of fields) {
+  for (const [name, field] of fields ?? []) {
     if (!field.awaitsRead || differing.includes(name)) continue;
     field.awaitsRead = false;
     field.unconfirmed = 0;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS, boundAccountSchema, type Submission } from "../../api/v1alpha1/meta.ts";
 import type { Clock } from "../../base/clock.ts";
+import { createMultiMap } from "../../base/multi-map.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
 import { shortened } from "../../runtime/shortened.ts";
@@ -131,24 +132,24 @@ export type EndpointMemories = {
 };
 
 export function createEndpointMemories({ clock, identity }: { clock: Clock; identity: string }): EndpointMemories {
-  const byKey = new Map<string, EndpointMemory[]>();
+  const byKey = createMultiMap<EndpointMemory>();
   /** Those that have `own`. */
   const open = new Set<EndpointMemory>();
 
   function known(endpoint: GpuEndpoint): EndpointMemory | undefined {
-    return byKey.get(keyOf(endpoint))?.find(({ uid }) => uid === endpoint.metadata.uid);
+    for (const memory of byKey.of(keyOf(endpoint))) if (memory.uid === endpoint.metadata.uid) return memory;
+    return undefined;
   }
 
   function of(endpoint: GpuEndpoint): EndpointMemory {
     const present = known(endpoint);
     if (present !== undefined) return present;
     const memory = { uid: endpoint.metadata.uid, key: keyOf(endpoint) };
-    byKey.set(memory.key, [...(byKey.get(memory.key) ?? []), memory]);
+    byKey.add(memory.key, memory);
     return memory;
   }
 
-  const former = (key: string, present: string | undefined) =>
-    (byKey.get(key) ?? []).filter(({ uid }) => uid !== present);
+  const former = (key: string, present: string | undefined) => [...byKey.of(key)].filter(({ uid }) => uid !== present);
 
   /** Whether this process did not send the create of a record whose outcome the status does not show, and that it does not have here. */
   function isUnsent(endpoint: GpuEndpoint, record: SubmissionRecord | undefined): boolean {
@@ -183,9 +184,7 @@ export function createEndpointMemories({ clock, identity }: { clock: Clock; iden
     former,
     forget(memory) {
       open.delete(memory);
-      const others = former(memory.key, memory.uid);
-      if (others.length > 0) byKey.set(memory.key, others);
-      else byKey.delete(memory.key);
+      byKey.remove(memory.key, memory);
     },
     findCreate(endpoint) {
       const entry = peek(endpoint);

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { createMultiMap } from "../../base/multi-map.ts";
 import { isSameJSON } from "../../base/same-json.ts";
 import { type EndpointRecord, weightOf } from "./endpoint-record.ts";
 
@@ -146,20 +147,9 @@ function forgetAbsent(records: IndexState["records"], missed: IndexState["missed
 function createNamedRecords() {
   const records = new Map<string, EndpointRecord>();
   /** A service can accept an app name more than once. */
-  const idsByAppName = new Map<string, string[]>();
+  const idsByAppName = createMultiMap<string>();
   /** Of all records. */
   let weight = 0;
-
-  function name({ appName, id }: EndpointRecord): void {
-    const ids = idsByAppName.get(appName) ?? [];
-    if (!ids.includes(id)) idsByAppName.set(appName, [...ids, id]);
-  }
-
-  function unname(appName: string, id: string): void {
-    const others = (idsByAppName.get(appName) ?? []).filter((other) => other !== id);
-    if (others.length > 0) idsByAppName.set(appName, others);
-    else idsByAppName.delete(appName);
-  }
 
   return {
     get: (id: string) => records.get(id),
@@ -168,7 +158,7 @@ function createNamedRecords() {
     values: () => records.values(),
     size: () => records.size,
     weight: () => weight,
-    named: (appName: string) => (idsByAppName.get(appName) ?? []).flatMap((id) => records.get(id) ?? []),
+    named: (appName: string) => [...idsByAppName.of(appName)].flatMap((id) => records.get(id) ?? []),
     /** Returns whether the record is new or changed. */
     put(record: EndpointRecord): boolean {
       const previous = records.get(record.id);
@@ -176,8 +166,10 @@ function createNamedRecords() {
       records.set(record.id, record); // also when equal: the list returns this object until the endpoint changes
       weight += weightOf(record) - (previous === undefined ? 0 : weightOf(previous));
       if (previous !== undefined && isSameJSON(previous, record)) return false;
-      if (previous !== undefined && previous.appName !== record.appName) unname(previous.appName, record.id);
-      if (record.appName !== "") name(record);
+      if (previous !== undefined && previous.appName !== record.appName) {
+        idsByAppName.remove(previous.appName, record.id);
+      }
+      if (record.appName !== "") idsByAppName.add(record.appName, record.id);
       return true;
     },
     remove(id: string): { id: string; appName: string } {
@@ -185,7 +177,7 @@ function createNamedRecords() {
       const appName = record?.appName ?? "";
       if (record !== undefined) weight -= weightOf(record);
       records.delete(id);
-      unname(appName, id);
+      idsByAppName.remove(appName, id);
       return { id, appName };
     },
   };

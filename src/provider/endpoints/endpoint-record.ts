@@ -95,6 +95,10 @@ function statusOf(status: unknown, error: unknown, message: unknown, shown: Read
 
 const isNumber = (value: number | undefined): value is number => value !== undefined;
 
+/** A copy without the room for 17 elements that `filter` leaves: there is one for each endpoint. */
+const portsOf = (fields: Fields, portOf: (value: unknown) => number | undefined): number[] =>
+  values(fields, "ports", MOST.ports).map(portOf).filter(isNumber).slice();
+
 const envsOf = (fields: Fields) =>
   records(fields, "envs", MOST.variables).map(({ key, value }) => ({ key: toText(key), value: toText(value) }));
 
@@ -151,7 +155,7 @@ export function fromCurrent(value: unknown, sanitize: Sanitizer = plainText): En
     command: toText(wire["command"]),
     volumes: volumesOf(records(wire, "volumes", MOST.volumes), "mount_point"),
     envs: envsOf(wire),
-    ports: values(wire, "ports", MOST.ports).map(toNumber).filter(isNumber),
+    ports: portsOf(wire, toNumber),
     healthCheck: { path: toText(health["path"]), port: toNumber(health["port"]) },
     regionID: shown(wire["region_id"], TEXT.name),
     memberID: shown(wire["member_id"], TEXT.name),
@@ -204,7 +208,7 @@ export function fromEarlier(value: unknown, sanitize: Sanitizer = plainText): En
     command: toText(image["command"]),
     volumes: volumesOf(records(wire, "volumeMounts", MOST.volumes), "mountPath"),
     envs: envsOf(wire),
-    ports: values(wire, "ports", MOST.ports).map(earlierPort).filter(isNumber),
+    ports: portsOf(wire, earlierPort),
     healthCheck: { path: toText(health["path"]), port: undefined },
     regionID: "",
     memberID: "",
