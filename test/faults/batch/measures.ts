@@ -27,16 +27,21 @@ export type Cost = {
   peaksMiB: number[];
 };
 
-/** Runs a batch with an operator of its own. `spec`: of the batch. */
+/**
+ * Runs a batch with an operator of its own. `spec`: of the batch. `warmUp`: items of a batch before, because what V8 compiles and Node loads
+ * depends on the age of a process, not on the items of a batch.
+ */
 export async function costOf(
   scene: Scene,
   api: ApiServer,
-  { name, items, spec }: { name: string; items: number; spec: Record<string, unknown> },
+  { name, items, warmUp, spec }: { name: string; items: number; warmUp: number; spec: Record<string, unknown> },
 ): Promise<Cost & { seconds: number }> {
   const [port = 0] = await freePorts(1);
-  const before = await writesAt(api);
   const flags = [...NODE_FLAGS, `--inspect-port=127.0.0.1:${port}`].join(" ");
   const operator = await scene.start({ within: ["env", `NODE_OPTIONS=${flags}`] });
+  await scene.apply(`before-${name}`, warmUp, spec);
+  await scene.ended(`before-${name}`);
+  const before = await writesAt(api);
   const since = performance.now();
   await scene.apply(name, items, spec);
   let status = 0;
