@@ -190,6 +190,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
     first: async (signal) => (completed > 0 ? undefined : waitIn(() => firsts, signal)),
     async firstEnded(signal) {
       if (!started || firstAttempt.signal.aborted || !options.wanted()) return;
+      loop.wake(); // it may pause since before a list was needed
       await delay(clock, FIRST_LIST_MS, AbortSignal.any([signal, firstAttempt.signal, loop.signal]));
       signal.throwIfAborted();
     },

@@ -639,6 +639,17 @@ describe("the end of the first list", () => {
     expect([state.ended, sweep.get("a")?.id]).toEqual([true, "a"]);
   });
 
+  it("begins at once when it is awaited, although no list was needed a moment ago", async () => {
+    let wanted = false;
+    const { sweep, clock } = world([record("a")], { wanted: () => wanted });
+    sweep.start();
+    await clock.advance(1);
+    wanted = true;
+    const state = told(sweep.firstEnded(forever));
+    await clock.advance(0);
+    expect([state.ended, sweep.get("a")?.id]).toEqual([true, "a"]);
+  });
+
   it("is awaited for at most 10 s", async () => {
     const { sweep, clock } = world([], { client: { listEndpoints: endless, listEndpointsEarlier: endless } });
     sweep.start();
