@@ -66,6 +66,8 @@ const scalePoint = z.object({
   createSeconds: z.number(),
   /** Nothing exists at the service. */
   drain: scaleStart,
+  /** Of all objects, by a program that drops them. */
+  bareListSeconds: z.number().optional(),
   /** Every endpoint exists and is bound. */
   restart: scaleStart,
   rest: restFigures,

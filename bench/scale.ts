@@ -1,3 +1,4 @@
+import { timeBareList } from "./bare-list.ts";
 import { type BenchOptions, clientOf, startBenchCluster } from "./cluster.ts";
 import type { ScalePoint } from "./figures.ts";
 import { describeMachine } from "./machine.ts";
@@ -14,7 +15,7 @@ export type ScaleOptions = BenchOptions &
     jobShare: number;
   };
 
-/** Measures one size: a new control plane, a start that creates every remote endpoint, a restart, and the operator at rest. */
+/** Measures one size: a new control plane, a start that creates every remote endpoint, a list, a restart, and the operator at rest. */
 export async function measureScale(options: ScaleOptions): Promise<ScalePoint> {
   const { endpoints, jobShare, say, signal } = options;
   const cluster = await startBenchCluster(options);
@@ -33,13 +34,15 @@ export async function measureScale(options: ScaleOptions): Promise<ScalePoint> {
     const drain = await measureStart(measured, first);
     say(`drain: ${JSON.stringify(drain)}`);
     await first.stop();
+    const bareListSeconds = await timeBareList(cluster, signal);
+    say(`bare list: ${bareListSeconds.toFixed(1)} s`);
     const second = await startOperator(cluster, "second-operator");
     const restart = await measureStart(measured, second);
     say(`restart: ${JSON.stringify(restart)}`);
     const rest = await observeRest(measured, second, options);
     say(`rest: ${JSON.stringify(rest)}`);
     const { create = 0 } = await cluster.remote.stats();
-    return { machine, endpoints, jobs, createSeconds, drain, restart, rest, creates: create };
+    return { machine, endpoints, jobs, createSeconds, drain, bareListSeconds, restart, rest, creates: create };
   } finally {
     await client.close();
     await cluster.stop();
