@@ -25,12 +25,16 @@ export function createSharedTexts() {
 
   /** Replaces the texts in a value of JSON, in place. */
   function share(value: unknown): void {
-    if (typeof value !== "object" || value === null) return;
+    if (!isObject(value)) return;
     for (const name of Object.keys(value)) {
-      const field: unknown = Reflect.get(value, name);
+      const field = value[name];
       if (typeof field !== "string") share(field);
-      else if (field.length <= LONGEST) Reflect.set(value, name, sharedText(field));
+      else if (field.length <= LONGEST) value[name] = sharedText(field);
     }
   }
+
   return { share, size: () => recent.size + earlier.size };
 }
+
+/** Arrays too. */
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
