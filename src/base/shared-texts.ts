@@ -1,7 +1,7 @@
 /** A longer text is rarely found twice. */
 const LONGEST = 128;
 /** Texts that are remembered; at times, twice as many. */
-export const MOST = 4_096;
+export const MOST = 512;
 
 /**
  * Gives equal texts of many objects one place in memory. `JSON.parse` makes a new text for each: of an endpoint's words, names, times and
