@@ -63,7 +63,7 @@ const FORMS = ["test/faults"];
 /** Has the machine to itself, because it measures times. */
 export const REPLICAS = "test/faults/unstable-replicas";
 /** Each takes more than a minute, mostly because it waits for what takes time with a real API server. */
-const LONG = ["admitted-values", "cleanup", "demo", "import", "tutorials"].map(
+const LONG = ["admitted-values", "cleanup", "demo", "import", "job-output", "tutorials"].map(
   (name) => `test/integration/${name}.test.ts`,
 );
 /** Where tests may need a program besides the control plane. */
