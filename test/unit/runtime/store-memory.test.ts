@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { KubeObject } from "../../../src/kube/types.ts";
 import { createStore } from "../../../src/runtime/store.ts";
 
-const COUNT = 5_000;
+const COUNT = 2_000;
 const time = "2026-11-27T10:00:00Z";
 const image = "registry.example/team/model-server:2026.11";
 const condition = (type: string) => {
@@ -44,12 +44,22 @@ function bytesOf(keep: (objects: Iterable<KubeObject>) => unknown): number {
   return (after - before) / COUNT;
 }
 
+const ROUNDS = 5;
+const median = (all: readonly number[]) => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? Number.NaN;
+
 it("the texts that objects share are in memory once: the store takes less than the objects alone", () => {
-  const alone = bytesOf((objects) => [...objects]);
-  const stored = bytesOf((objects) => {
-    const store = createStore<KubeObject>({ uid: ({ metadata }) => [metadata.uid ?? ""] });
-    for (const object of objects) store.upsert(object);
-    return store;
-  });
-  expect(stored).toBeLessThan(alone * 0.85);
+  const alone: number[] = [];
+  const stored: number[] = [];
+  // What other tests of the process have left is freed in one round at most.
+  for (let round = 0; round < ROUNDS; round++) {
+    alone.push(bytesOf((objects) => [...objects]));
+    stored.push(
+      bytesOf((objects) => {
+        const store = createStore<KubeObject>({ uid: ({ metadata }) => [metadata.uid ?? ""] });
+        for (const object of objects) store.upsert(object);
+        return store;
+      }),
+    );
+  }
+  expect(median(stored)).toBeLessThan(median(alone) * 0.85);
 });
