@@ -100,7 +100,7 @@ describe("metrics", () => {
     const registry = new Registry();
     new Counter({ name: "mooring_things_total", help: "things", registers: [registry] }).inc(3);
     const get = await serving(serveMetrics("127.0.0.1:0", registry));
-    expect((await get("/metrics")).body).toContain("mooring_things_total 3");
+    expect((await get("/metrics")).body.split("\n")).toContain("mooring_things_total 3");
     expect((await get("/")).status).toBe(404);
   });
 

@@ -91,6 +91,6 @@ it.each([
   );
   const text = await registry.metrics();
   expect(/^mooring_(spend|budget_left)_yuan/m.test(text)).toBe(expected);
-  expect(text).toContain('mooring_budget_exceeded{account="Account/team/a"} 1');
+  expect(text.split("\n")).toContain('mooring_budget_exceeded{account="Account/team/a"} 1');
   expect(text).toContain("mooring_bills_read_timestamp_seconds");
 });

@@ -14,6 +14,16 @@ it.each(BATCH_STATES)("a batch %s shows it", (_, before, outcome, written, shows
   expect(mediaBatchStatusSchema.parse(status)).toEqual(status);
 });
 
+it("a batch that was suspended says that it goes on, but not while something holds it up", () => {
+  const { status } = batchAfter(undefined, { kind: "Suspended" });
+  const suspended = (outcome: Parameters<typeof batchAfter>[1]) =>
+    getCondition(batchAfter(status, outcome).status.conditions, "Suspended")?.status;
+  expect(suspended({ kind: "Held", stalled: true, reason: "StoreNotReady", message: "there is no store" })).toBe(
+    "True",
+  );
+  expect(suspended({ kind: "Running", halted: 0, onlyHalted: false })).toBe("False");
+});
+
 it("the largest status is below 64 KiB: every second item failed, and 2,000 halted jobs and 500 others lie far apart", () => {
   const every = (step: number, from = 0) =>
     createIndexSet(Array.from({ length: Math.ceil((MAX_ITEMS - from) / step) }, (_, i) => from + i * step));

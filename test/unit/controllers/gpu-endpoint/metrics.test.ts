@@ -52,11 +52,11 @@ describe("metrics of endpoints", () => {
       { now: () => START },
     );
     const text = await registry.metrics();
-    expect(text).toContain('mooring_endpoints{state="Ready"} 2');
-    expect(text).toContain('mooring_endpoints{state="NotReady"} 1');
-    expect(text).toContain('mooring_endpoints{state="Stalled"} 0');
-    expect(text).toContain("mooring_endpoints_drifted 1");
-    expect(text).toContain('mooring_account_orphaned_endpoints{account="ClusterAccount/default"} 2');
+    expect(text.split("\n")).toContain('mooring_endpoints{state="Ready"} 2');
+    expect(text.split("\n")).toContain('mooring_endpoints{state="NotReady"} 1');
+    expect(text.split("\n")).toContain('mooring_endpoints{state="Stalled"} 0');
+    expect(text.split("\n")).toContain("mooring_endpoints_drifted 1");
+    expect(text.split("\n")).toContain('mooring_account_orphaned_endpoints{account="ClusterAccount/default"} 2');
   });
 
   it("observe the first Ready once, and a drift when it ends", async () => {
@@ -76,9 +76,9 @@ describe("metrics of endpoints", () => {
     const drifted = { ...status(is("Ready"), is("Synced", "False")), endpointID: "ep-1" };
     moved({ ...created, status: drifted }, { ...status(is("Ready"), is("Synced")) }, START + 30_000);
     const text = await registry.metrics();
-    expect(text).toContain("mooring_endpoint_ready_seconds_sum 7");
-    expect(text).toContain("mooring_endpoint_ready_seconds_count 1");
-    expect(text).toContain("mooring_endpoint_drift_seconds_sum 30");
+    expect(text.split("\n")).toContain("mooring_endpoint_ready_seconds_sum 7");
+    expect(text.split("\n")).toContain("mooring_endpoint_ready_seconds_count 1");
+    expect(text.split("\n")).toContain("mooring_endpoint_drift_seconds_sum 30");
   });
 
   it("show how many endpoints drift, and for how long, by account and namespace", async () => {

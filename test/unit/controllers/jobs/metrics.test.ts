@@ -28,12 +28,12 @@ it("jobs are counted by kind and phase, each once, with every phase at hand", as
   };
   createJobMetrics(registry, { jobs, accountOf: () => undefined, clock: { now: () => START } });
   const text = await registry.metrics();
-  expect(text).toContain('mooring_jobs{kind="SpeechJob",phase="Pending"} 2');
-  expect(text).toContain('mooring_jobs{kind="SpeechJob",phase="Halted"} 1');
-  expect(text).toContain('mooring_jobs{kind="SpeechJob",phase="Running"} 0');
-  expect(text).toContain('mooring_jobs{kind="VideoJob",phase="Running"} 1');
+  expect(text.split("\n")).toContain('mooring_jobs{kind="SpeechJob",phase="Pending"} 2');
+  expect(text.split("\n")).toContain('mooring_jobs{kind="SpeechJob",phase="Halted"} 1');
+  expect(text.split("\n")).toContain('mooring_jobs{kind="SpeechJob",phase="Running"} 0');
+  expect(text.split("\n")).toContain('mooring_jobs{kind="VideoJob",phase="Running"} 1');
   speech = [];
-  expect(await registry.metrics()).toContain('mooring_jobs{kind="SpeechJob",phase="Halted"} 0');
+  expect((await registry.metrics()).split("\n")).toContain('mooring_jobs{kind="SpeechJob",phase="Halted"} 0');
 });
 
 it("jobs that wait to be sent are counted by account and namespace, with the age of the oldest", async () => {
