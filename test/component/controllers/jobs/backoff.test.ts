@@ -16,3 +16,19 @@ it("a request that the service did not take is not sent again before its backoff
   expect(w.running.backoffUntil(UID)).toBeGreaterThan(clock.now());
   expect(w.job()?.status).toMatchObject({ phase: "Pending", submission: { state: "NotSent" } });
 });
+
+it("an accepted request ends the backoff: a later request that the service does not take waits as the first one did", async () => {
+  const clock = createFakeClock();
+  const answers = [
+    { status: 403, body: { code: 403, reason: "ACCESS_DENIED", message: "not yet", metadata: {} } },
+    { body: { task_id: "task-1" } },
+  ];
+  const w = await jobWorld({ clock, answer: () => answers.shift() ?? { body: {} } });
+  await w.send();
+  const until = w.running.backoffUntil(UID) ?? Number.NaN;
+  expect(until).toBeGreaterThan(clock.now());
+  await clock.advance(until - clock.now());
+  await w.send();
+  expect(w.job()?.status).toMatchObject({ taskID: "task-1" });
+  expect(w.running.backoffUntil(UID)).toBeUndefined();
+});
