@@ -59,6 +59,17 @@ describe("a batch", () => {
     expect(world.writes.length / 20).toBeLessThanOrEqual(4);
   });
 
+  it("goes on until activeDeadlineSeconds have passed, and then starts no more and fails", async () => {
+    const world = batchWorld({ ...inline(4), parallelism: 1, activeDeadlineSeconds: 3_600 });
+    await runUntil(world, succeed, ({ succeeded }) => succeeded === 1);
+    expect(world.batch().status?.phase).toBe("Running");
+    await world.reconcile(3_600_000);
+    await runToEnd(world, succeed);
+    const { phase, succeeded = 0, conditions } = world.batch().status ?? { conditions: [] };
+    expect([phase, getCondition(conditions, "Failed")?.reason]).toEqual(["Failed", "DeadlineExceeded"]);
+    expect(succeeded).toBeLessThan(4);
+  });
+
   it("lets no job send before its status shows that the job exists", async () => {
     const world = batchWorld(inline(2));
     await world.reconcile();
