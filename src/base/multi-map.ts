@@ -6,7 +6,7 @@ export type MultiMap<V> = {
   remove(key: string, value: V): void;
 };
 
-/** Most keys have one value, and a Set or an array that grew to one takes about 200 bytes: a lone value is kept as it is. */
+/** Most keys have one value. A Set of one value takes about 200 bytes, so the map keeps a lone value without a Set. */
 export function createMultiMap<V>(): MultiMap<V> {
   const values = new Map<string, V | Set<V>>();
 

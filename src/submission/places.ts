@@ -1,3 +1,4 @@
+import { createMultiMap } from "../base/multi-map.ts";
 import type { Operation } from "../provider/operations.ts";
 import type { Work } from "./work.ts";
 
@@ -36,7 +37,7 @@ export function createPlaces(): Places {
   const stages: Record<Stage, number> = { Admitted: 0, Unsent: 0, Opening: 0, Sent: 0, InFlight: 0 };
   const operations = new Map<Operation, number>();
   /** UIDs by namespace. */
-  const namespaces = new Map<string, Set<string>>();
+  const namespaces = createMultiMap<string>();
   /** When each job in stage Admitted asked last. */
   const askedAt = new Map<string, number>();
 
@@ -46,7 +47,7 @@ export function createPlaces(): Places {
     places.set(uid, { work, stage });
     stages[stage]++;
     operations.set(operation, (operations.get(operation) ?? 0) + 1);
-    namespaces.set(namespace, (namespaces.get(namespace) ?? new Set()).add(uid));
+    namespaces.add(namespace, uid);
   }
 
   function remove(uid: string) {
@@ -59,8 +60,7 @@ export function createPlaces(): Places {
     const others = (operations.get(operation) ?? 0) - 1;
     if (others > 0) operations.set(operation, others);
     else operations.delete(operation);
-    namespaces.get(namespace)?.delete(uid);
-    if (namespaces.get(namespace)?.size === 0) namespaces.delete(namespace);
+    namespaces.remove(namespace, uid);
     return place;
   }
 
@@ -76,7 +76,7 @@ export function createPlaces(): Places {
     },
     remove,
     stageOf: (uid) => places.get(uid)?.stage,
-    of: (namespace) => [...(namespaces.get(namespace) ?? [])].flatMap((uid) => places.get(uid) ?? []),
+    of: (namespace) => [...namespaces.of(namespace)].flatMap((uid) => places.get(uid) ?? []),
     admittedBefore: (time) => [...askedAt].flatMap(([uid, at]) => (at < time ? [uid] : [])),
     count: (stage) => stages[stage],
     operations: () => operations,

@@ -22,7 +22,7 @@ type FieldUpdates = { confirmedAt: number[]; unconfirmed: number; sentAt: number
 export type Attempts = {
   /** Tells one desired endpoint from another. */
   readonly desiredHash: string;
-  /** Undefined: there was no update, as of most endpoints. */
+  /** Undefined: this process sent no update, which is so for most endpoints. */
   fields?: Map<DriftField, FieldUpdates>;
   /** Whether a read has shown the desired endpoint in full. */
   applied: boolean;

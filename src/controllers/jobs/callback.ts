@@ -4,6 +4,7 @@ import { cut, getCondition } from "../../api/v1alpha1/conditions.ts";
 import { API_VERSION } from "../../api/v1alpha1/meta.ts";
 import { leadsTo } from "../../base/address-guard.ts";
 import { rfc3339 } from "../../base/clock.ts";
+import { createMultiMap } from "../../base/multi-map.ts";
 import { createSemaphore } from "../../base/semaphore.ts";
 import type { WebhookOutcome } from "../../base/webhook.ts";
 import { findObject } from "../../kube/client.ts";
@@ -32,15 +33,14 @@ export function createCallbacks({ send, lookups }: Pick<Callbacks, "send" | "loo
   type Attempt = { key: string; outcome?: WebhookOutcome; ending: AbortController; ended: Promise<void> };
   const attempts = new Map<string, Attempt>();
   /** UIDs by the key of their job: when the job is gone, nobody knows its UID. */
-  const keys = new Map<string, Set<string>>();
+  const keys = createMultiMap<string>();
   const pool = createSemaphore(AT_ONCE);
 
   function forget(uid: string): void {
     const { key = "", ending } = attempts.get(uid) ?? {};
     attempts.delete(uid);
     ending?.abort(new Error("the job is deleted"));
-    keys.get(key)?.delete(uid);
-    if (keys.get(key)?.size === 0) keys.delete(key);
+    keys.remove(key, uid);
   }
 
   return {
@@ -53,7 +53,7 @@ export function createCallbacks({ send, lookups }: Pick<Callbacks, "send" | "loo
       const ending = new AbortController();
       const attempt: Attempt = { key, ending, ended: Promise.resolve() };
       attempts.set(uid, attempt);
-      keys.set(key, (keys.get(key) ?? new Set()).add(uid));
+      keys.add(key, uid);
       const work = async () => {
         const release = await pool.take(namespace, 1, ending.signal);
         try {
@@ -68,7 +68,7 @@ export function createCallbacks({ send, lookups }: Pick<Callbacks, "send" | "loo
     },
     forget,
     forgetFormer(key, uid) {
-      for (const former of keys.get(key) ?? []) if (former !== uid) forget(former);
+      for (const former of [...keys.of(key)]) if (former !== uid) forget(former);
     },
     async stop() {
       for (const { ending } of attempts.values()) ending.abort(new Error("the operator is stopping"));
