@@ -1,14 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { Client } from "undici";
-import { parse } from "yaml";
 import { gpuEndpointResource, speechJobResource } from "../src/api/v1alpha1/kinds.ts";
 import { resourcePath } from "../src/kube/resource.ts";
+import { targetOf } from "../tools/cluster/credentials.ts";
 import type { ClusterAccess } from "./cluster.ts";
-
-type Kubeconfig = {
-  clusters: [{ cluster: { server: string; "certificate-authority-data": string } }];
-  users: [{ user: { token: string } }];
-};
 
 const QUERY = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 const END = "k8s.io/initial-events-end";
@@ -18,17 +12,20 @@ const END = "k8s.io/initial-events-end";
  * So it is a limit for every operator.
  */
 export async function timeBareList({ controlPlane }: ClusterAccess, signal: AbortSignal): Promise<number> {
-  const { clusters, users }: Kubeconfig = parse(await readFile(controlPlane.kubeconfig, "utf8"));
-  const { server, "certificate-authority-data": authority } = clusters[0].cluster;
-  const ca = Buffer.from(authority, "base64").toString();
+  const { url, ca, headers } = await targetOf(controlPlane.kubeconfig);
+  const { Authorization } = await headers();
   const began = performance.now();
   await Promise.all(
     [gpuEndpointResource, speechJobResource].map(async (resource) => {
-      const client = new Client(server, { connect: { ca } });
+      const client = new Client(url, { connect: { ca } });
       try {
-        const headers = { authorization: `Bearer ${users[0].user.token}`, accept: "application/json" };
         const path = `${resourcePath(resource)}?${QUERY}`;
-        const { body } = await client.request({ method: "GET", path, headers, signal });
+        const { body } = await client.request({
+          method: "GET",
+          path,
+          headers: { Authorization, accept: "application/json" },
+          signal,
+        });
         await untilEnd(body);
       } finally {
         await client.destroy();

@@ -67,7 +67,10 @@ const SCALE_ROWS: readonly { title: string; of: (point: ScalePoint, smaller: Sca
   { title: "create requests", of: ({ creates }) => creates },
   { title: "restart: until steady, s", of: ({ restart }) => restart.seconds },
   { title: "restart: start to first remote call, s", of: ({ restart }) => restart.firstCallSeconds },
-  { title: "the same list by a program that drops it, s", of: ({ bareListSeconds = Number.NaN }) => bareListSeconds },
+  {
+    title: "list of all objects by a program that drops them, s",
+    of: ({ bareListSeconds = Number.NaN }) => bareListSeconds,
+  },
   { title: "restart: CPU, s", of: ({ restart }) => restart.cpuSeconds },
   { title: "restart: peak memory, MiB", of: ({ restart }) => restart.peakMiB },
   { title: "restart: reconciles per object", of: (point) => reconcilesPerObject(point, point.restart) },
