@@ -129,18 +129,17 @@ it(
         probability: 1,
       });
       const spec = { parallelism };
-      const small = { items: MANY.few, warmUp: MANY.few };
-      const few = await costOf(scene, controlPlane, { name: "few", ...small, spec });
+      const few = await costOf(scene, controlPlane, { name: "few", items: MANY.few, spec });
       console.log(`few: ${JSON.stringify(few)}`);
       const { speech } = manifest("batch").spec["template"] as { speech: object };
       const template = { speech: { ...speech, outputFormat: "url" } };
       const copied = await costOf(scene, controlPlane, {
         name: "copied",
-        ...small,
+        items: MANY.few,
         spec: { ...spec, template },
       });
       console.log(`copied: ${JSON.stringify(copied)}`);
-      const many = await costOf(scene, controlPlane, { ...small, name: "many", items: MANY.items, spec });
+      const many = await costOf(scene, controlPlane, { name: "many", items: MANY.items, spec });
       console.log(`many: ${JSON.stringify(many)}`);
 
       const { status } = await world.get("MediaBatch", "many");

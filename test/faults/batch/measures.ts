@@ -4,6 +4,7 @@ import { NODE_FLAGS } from "../../../scripts/node-flags.ts";
 import { freePorts } from "../../../tools/cluster/ports.ts";
 import { runProgram } from "../../../tools/cluster/run-program.ts";
 import type { Scene } from "./scene.ts";
+import { MANY } from "./size.ts";
 
 export type ApiServer = { kubectl: string; kubeconfig: string };
 
@@ -28,18 +29,18 @@ export type Cost = {
 };
 
 /**
- * Runs a batch with an operator of its own. `spec`: of the batch. `warmUp`: items of a batch before, because what V8 compiles and Node loads
- * depends on the age of a process, not on the items of a batch.
+ * Runs a batch with an operator of its own, which has run a small one before: what V8 compiles and Node loads depends on the age of a
+ * process, not on the items of a batch. `spec`: of both.
  */
 export async function costOf(
   scene: Scene,
   api: ApiServer,
-  { name, items, warmUp, spec }: { name: string; items: number; warmUp: number; spec: Record<string, unknown> },
+  { name, items, spec }: { name: string; items: number; spec: Record<string, unknown> },
 ): Promise<Cost & { seconds: number }> {
   const [port = 0] = await freePorts(1);
   const flags = [...NODE_FLAGS, `--inspect-port=127.0.0.1:${port}`].join(" ");
   const operator = await scene.start({ within: ["env", `NODE_OPTIONS=${flags}`] });
-  await scene.apply(`before-${name}`, warmUp, spec);
+  await scene.apply(`before-${name}`, MANY.few, spec);
   await scene.ended(`before-${name}`);
   const before = await writesAt(api);
   const since = performance.now();

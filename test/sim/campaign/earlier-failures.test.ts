@@ -1,7 +1,8 @@
 import { it } from "vitest";
 import { expectHolds } from "../seeds.ts";
 
-// They failed before there were batches and inputs, whose requests change the order of everything after them. `npm test` simulates other seeds.
+// They failed before there were batches and inputs, whose requests change the order of everything after them. `npm test` simulates other
+// seeds.
 it.each([
   ["a user suspends a job that waits for the budget", 1069],
   ["a create keeps its unknown outcome, because only another member's key can show it", 1144],

@@ -324,10 +324,10 @@ describe("stopping", () => {
 describe("metrics", () => {
   it("are there from the start, under controller-runtime's names", async () => {
     const { metrics } = run(scripted());
-    const text = await metrics.registry.metrics();
-    expect(text.split("\n")).toContain('controller_runtime_reconcile_total{controller="thing",result="success"} 0');
-    expect(text.split("\n")).toContain('controller_runtime_max_concurrent_reconciles{controller="thing"} 1');
-    expect(text.split("\n")).toContain('workqueue_adds_total{name="thing"} 0');
+    const lines = (await metrics.registry.metrics()).split("\n");
+    expect(lines).toContain('controller_runtime_reconcile_total{controller="thing",result="success"} 0');
+    expect(lines).toContain('controller_runtime_max_concurrent_reconciles{controller="thing"} 1');
+    expect(lines).toContain('workqueue_adds_total{name="thing"} 0');
   });
 
   it("tell how many seconds a reconcile took", async () => {

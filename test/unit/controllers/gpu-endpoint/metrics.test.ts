@@ -51,12 +51,12 @@ describe("metrics of endpoints", () => {
       },
       { now: () => START },
     );
-    const text = await registry.metrics();
-    expect(text.split("\n")).toContain('mooring_endpoints{state="Ready"} 2');
-    expect(text.split("\n")).toContain('mooring_endpoints{state="NotReady"} 1');
-    expect(text.split("\n")).toContain('mooring_endpoints{state="Stalled"} 0');
-    expect(text.split("\n")).toContain("mooring_endpoints_drifted 1");
-    expect(text.split("\n")).toContain('mooring_account_orphaned_endpoints{account="ClusterAccount/default"} 2');
+    const lines = (await registry.metrics()).split("\n");
+    expect(lines).toContain('mooring_endpoints{state="Ready"} 2');
+    expect(lines).toContain('mooring_endpoints{state="NotReady"} 1');
+    expect(lines).toContain('mooring_endpoints{state="Stalled"} 0');
+    expect(lines).toContain("mooring_endpoints_drifted 1");
+    expect(lines).toContain('mooring_account_orphaned_endpoints{account="ClusterAccount/default"} 2');
   });
 
   it("observe the first Ready once, and a drift when it ends", async () => {
@@ -75,10 +75,10 @@ describe("metrics of endpoints", () => {
     moved({ ...created, status: bound }, { ...status(is("Ready")), endpointID: "ep-1" }, START + 99_000);
     const drifted = { ...status(is("Ready"), is("Synced", "False")), endpointID: "ep-1" };
     moved({ ...created, status: drifted }, { ...status(is("Ready"), is("Synced")) }, START + 30_000);
-    const text = await registry.metrics();
-    expect(text.split("\n")).toContain("mooring_endpoint_ready_seconds_sum 7");
-    expect(text.split("\n")).toContain("mooring_endpoint_ready_seconds_count 1");
-    expect(text.split("\n")).toContain("mooring_endpoint_drift_seconds_sum 30");
+    const lines = (await registry.metrics()).split("\n");
+    expect(lines).toContain("mooring_endpoint_ready_seconds_sum 7");
+    expect(lines).toContain("mooring_endpoint_ready_seconds_count 1");
+    expect(lines).toContain("mooring_endpoint_drift_seconds_sum 30");
   });
 
   it("show how many endpoints drift, and for how long, by account and namespace", async () => {
@@ -93,9 +93,9 @@ describe("metrics of endpoints", () => {
     ];
     createEndpointMetrics(registry, { endpoints: () => endpoints, accounts: () => [] }, { now: () => START + 60_000 });
     const labels = 'account="Account/team-a/default",namespace="team-a"';
-    const text = await registry.metrics();
-    expect(text).toContain(`mooring_namespace_endpoints_drifted{${labels}} 2`);
-    expect(text).toContain(`mooring_namespace_endpoints_drifted_oldest_seconds{${labels}} 60`);
+    const lines = (await registry.metrics()).split("\n");
+    expect(lines).toContain(`mooring_namespace_endpoints_drifted{${labels}} 2`);
+    expect(lines).toContain(`mooring_namespace_endpoints_drifted_oldest_seconds{${labels}} 60`);
     endpoints = [];
     expect(await registry.metrics()).not.toContain("mooring_namespace_endpoints_drifted{");
   });

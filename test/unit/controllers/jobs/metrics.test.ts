@@ -27,11 +27,11 @@ it("jobs are counted by kind and phase, each once, with every phase at hand", as
     VideoJob: () => [videoJobOf("image", {}, { ...PENDING_STATUS, phase: "Running" })],
   };
   createJobMetrics(registry, { jobs, accountOf: () => undefined, clock: { now: () => START } });
-  const text = await registry.metrics();
-  expect(text.split("\n")).toContain('mooring_jobs{kind="SpeechJob",phase="Pending"} 2');
-  expect(text.split("\n")).toContain('mooring_jobs{kind="SpeechJob",phase="Halted"} 1');
-  expect(text.split("\n")).toContain('mooring_jobs{kind="SpeechJob",phase="Running"} 0');
-  expect(text.split("\n")).toContain('mooring_jobs{kind="VideoJob",phase="Running"} 1');
+  const lines = (await registry.metrics()).split("\n");
+  expect(lines).toContain('mooring_jobs{kind="SpeechJob",phase="Pending"} 2');
+  expect(lines).toContain('mooring_jobs{kind="SpeechJob",phase="Halted"} 1');
+  expect(lines).toContain('mooring_jobs{kind="SpeechJob",phase="Running"} 0');
+  expect(lines).toContain('mooring_jobs{kind="VideoJob",phase="Running"} 1');
   speech = [];
   expect((await registry.metrics()).split("\n")).toContain('mooring_jobs{kind="SpeechJob",phase="Halted"} 0');
 });
@@ -79,9 +79,10 @@ describe("how long jobs wait and take", () => {
     metrics.moved("SpeechJob", created("a", sent), ended);
     metrics.moved("SpeechJob", created("a", ended), ended);
     const text = await registry.metrics();
-    expect(text).toContain(`mooring_job_wait_seconds_sum{${labels}} 20`);
-    expect(text).toContain(`mooring_job_wait_seconds_count{${labels}} 1`);
-    expect(text).toContain(`mooring_job_duration_seconds_sum{${labels},phase="Succeeded"} 90`);
+    const lines = text.split("\n");
+    expect(lines).toContain(`mooring_job_wait_seconds_sum{${labels}} 20`);
+    expect(lines).toContain(`mooring_job_wait_seconds_count{${labels}} 1`);
+    expect(lines).toContain(`mooring_job_duration_seconds_sum{${labels},phase="Succeeded"} 90`);
     expect(text).not.toContain("trace_id");
   });
 
