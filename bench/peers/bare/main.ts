@@ -1,7 +1,7 @@
 /**
  * The least that a controller of GpuEndpoints has to do in Node: it makes Mooring's requests for each object, with as large bodies, over
- * undici's connections, and parses each response. It has no priorities, checks, retries, lease, events or metrics, and drops watch lines that
- * show its own writes. So its figures are a limit for every controller in Node.
+ * undici's connections, parses each response, and keeps the last state of each object without managed fields. It has no priorities, checks,
+ * retries, lease, events or metrics, and drops watch lines that show its own writes. So its figures are a limit for every controller in Node.
  * Run: main.ts --kubeconfig FILE (JSON) --base URL [--workers 64]
  */
 import { randomUUID } from "node:crypto";
@@ -34,10 +34,11 @@ const tls = { connect: { ca: Buffer.from(authority, "base64").toString() }, allo
 const cluster = { pool: new Pool(server, { ...tls, connections }), authorization: `Bearer ${users[0].user.token}` };
 const service = { pool: new Pool(values.base, { connections }), authorization: "Bearer k" };
 
-const waiting = new Map<string, GpuEndpoint>();
-const queue = createQueue(connections, async (key) => {
-  const endpoint = waiting.get(key);
-  waiting.delete(key);
+/** The last state of each object by UID: every controller decides by it. */
+const objects = new Map<string, GpuEndpoint>();
+const waiting = new Set<string>();
+const queue = createQueue(connections, async (uid) => {
+  const endpoint = waiting.delete(uid) ? objects.get(uid) : undefined;
   if (endpoint !== undefined) await drain(endpoint);
 });
 
@@ -46,14 +47,21 @@ watch((line) => {
   // The API server ends a watch whose client makes many changes before it has read the whole list.
   if (!isListed && line.startsWith('{"type":"BOOKMARK"')) {
     isListed = true;
-    for (const key of waiting.keys()) queue.add(key);
+    for (const uid of waiting) queue.add(uid);
   }
   if (!line.startsWith('{"type":"ADDED"')) return;
   const { object } = JSON.parse(line) as { object: GpuEndpoint };
-  const key = object.metadata?.uid ?? "";
-  waiting.set(key, object);
-  if (isListed) queue.add(key);
+  const uid = keep(object);
+  waiting.add(uid);
+  if (isListed) queue.add(uid);
 });
+
+function keep(object: GpuEndpoint): string {
+  const { managedFields: _, ...metadata } = object.metadata ?? {};
+  const uid = metadata.uid ?? "";
+  objects.set(uid, { ...object, metadata });
+  return uid;
+}
 
 async function drain({ metadata, spec }: GpuEndpoint): Promise<void> {
   const { name = "", namespace = "", uid = "", resourceVersion = "" } = metadata ?? {};
@@ -70,6 +78,7 @@ async function drain({ metadata, spec }: GpuEndpoint): Promise<void> {
     contentType,
     body: { metadata: patch },
   });
+  keep(recorded);
 
   const create = { method: "POST", path: "/gpu-instance/openapi/v1/endpoint/create" } as const;
   const { id } = await exchange<{ id: string }>(service, { ...create, body: { endpoint: { name, ...spec } } });
@@ -78,7 +87,7 @@ async function drain({ metadata, spec }: GpuEndpoint): Promise<void> {
   const status = statusOf(recorded, { baseURL: values.base, id, url });
   const version = { name, resourceVersion: recorded.metadata?.resourceVersion };
   const body = { apiVersion: recorded.apiVersion, kind: recorded.kind, metadata: version, status };
-  await exchange(cluster, { method: "PUT", path: `${path}/status`, body });
+  keep(await exchange<GpuEndpoint>(cluster, { method: "PUT", path: `${path}/status`, body }));
 }
 
 /** As long as Mooring's record of a create. */

@@ -77,13 +77,21 @@ describe("a comparison", () => {
   });
 
   it("shows the ratio of the bare program, and the goals that it does not reach either", () => {
-    const rounds = { ...drain.rounds, bare: [9, 10, 9].map(round) };
+    const rounds = { ...drain.rounds, "client-node": [18, 40, 36].map(round), bare: [9, 10, 9].map(round) };
     const text = figuresText({ ...NO_FIGURES, drains: [{ ...drain, rounds }] });
-    expect(text).toContain("|  | controller-runtime | bare | Mooring | ratio | ratio of bare | goal |");
-    expect(text).toContain("| 1 (0.9 to 1.1) | 0.9 (0.5 to 0.9) | at most 0.8: not met |");
     expect(text).toContain(
-      "\nThe bare program does not reach every goal either: time until all are Ready (0.9, goal 0.8), API server's CPU (1, goal 0.8).\n",
+      "|  | controller-runtime | client-node | bare | Mooring | ratio | ratio to client-node | ratio of bare | goal |",
     );
+    expect(text).toContain("| 0.9 (0.5 to 0.9) | at most 0.8: not met; ratio to client-node: at most 0.9: met |");
+    expect(text).toContain(
+      "\nThe bare program does not reach every goal either: time until all are Ready (0.9, goal 0.8), API server's CPU (1, goal 0.8), ratio to client-node of API server's CPU (1, goal 0.9), ratio to client-node of peak memory (1, goal 0.9), start to first remote call (0.5, goal 0.4).\n",
+    );
+  });
+
+  it("says when there was one round", () => {
+    const rounds = { "controller-runtime": [round(10)], Mooring: [round(9)] };
+    const text = figuresText({ ...NO_FIGURES, drains: [{ ...drain, rounds }] });
+    expect(text).toContain("\nOne round in alternation. A ratio");
   });
 
   it("shows a peer that failed, and why, without figures and ratio", () => {
