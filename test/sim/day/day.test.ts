@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type AnyObject, condition } from "../../support/world.ts";
 import { BILLS_MINUTES, createDay, type Day, FIRST_HOUR, LIMIT, SETTLE_MINUTES, SYNC_SECONDS } from "./day.ts";
+import { recordingOf } from "./recording.ts";
 import { type Series, seriesOf } from "./series.ts";
 
 /** Local midnight, with which a day and a month begin. The week began six days before. */
@@ -22,7 +23,7 @@ beforeAll(async () => {
   jobs = (await Promise.all(JOBS.map((kind) => day.stage.list(kind)))).flat();
   series = seriesOf(await day.metrics.registry.metrics());
 });
-afterAll(() => day.end());
+afterAll(() => day.stage.end());
 
 /** What the service charges for, yuan. */
 function charged(from: number, to: number, productID = ""): number {
@@ -47,6 +48,7 @@ function fieldOf(value: unknown, ...path: string[]): unknown {
 
 it("no status contradicts its object, an earlier status, or the service", () => {
   expect(day.contradictions).toEqual([]);
+  expect(day.stage.exits()).toEqual([]);
 });
 
 it("the account counts its endpoints and tasks, and shows what the service charges for the day, the week and the month", () => {
@@ -121,11 +123,11 @@ it("metrics say what objects and bills say", () => {
       expect(series.value("mooring_jobs", { kind, phase }), `${kind} ${phase}`).toBe(own.length);
     }
   }
-  // The job with a TTL is gone.
-  const ended = jobs.filter(({ status }) => status?.["completionTime"] !== undefined);
-  expect(series.sum("mooring_job_duration_seconds_count")).toBe(ended.length + 1);
+  const all = [...day.jobs.values()];
+  const ended = all.filter(({ status }) => fieldOf(status, "completionTime") !== undefined);
+  expect(series.sum("mooring_job_duration_seconds_count")).toBe(ended.length);
   const lasting = (field: string) =>
-    jobs.reduce(
+    all.reduce(
       (sum, { status, metadata }) =>
         sum + (Math.max(0, timeAt(status, field) - timeAt(metadata, "creationTimestamp")) || 0),
       0,
@@ -239,4 +241,9 @@ it("the job with a TTL goes 600 s after its end, and the one with a deadline end
   const took = timeAt(late?.status, "completionTime") - timeAt(late?.status, "firstSubmitTime");
   expect(took).toBeGreaterThanOrEqual(60_000);
   expect(took).toBeLessThan(64_000);
+});
+
+/** After a change that is meant: `npx vitest run --project sim test/sim/day --update`, and read the difference. */
+it("everything is as recorded: requests, writes, events, statuses and metrics", async () => {
+  await expect(await recordingOf(day)).toMatchFileSnapshot("recording.txt");
 });

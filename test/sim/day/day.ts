@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createMetrics, type Metrics } from "../../../src/runtime/metrics.ts";
 import { manifest } from "../../support/manifests.ts";
-import { textAt } from "../api-server/json.ts";
+import { type Json, textAt } from "../api-server/json.ts";
 import { watchStatuses } from "../invariants/statuses.ts";
 import { createStage, type Stage, waitForCondition } from "../stage/stage.ts";
 import { seriesOf } from "./series.ts";
@@ -18,6 +15,7 @@ export const BILLS_MINUTES = 10;
 /** Of the budget, yuan. */
 export const LIMIT = 500;
 
+const base64 = (text: string) => Buffer.from(text).toString("base64");
 const output = { storeRef: { name: "results" } };
 const bill = { lastDays: 2, refreshInterval: "1h", exportTo: { configMap: { name: "march", format: "CSV" } } };
 
@@ -25,12 +23,13 @@ const bill = { lastDays: 2, refreshInterval: "1h", exportTo: { configMap: { name
 export const FIRST_HOUR = { lastDays: null, startTime: "2026-02-28T01:00:00Z", endTime: "2026-03-01T01:00:00Z" };
 export const SETTLE_MINUTES = 30;
 
-/** `contradictions`: of statuses. */
+/** `contradictions`: of statuses. `writes`: what each object had, as text. `jobs`: the last state of each, also of those that are gone. */
 export type Day = {
   stage: Stage;
   metrics: Metrics;
   contradictions: string[];
-  end(): Promise<void>;
+  writes: string[];
+  jobs: Map<string, Json>;
 };
 
 /**
@@ -38,9 +37,8 @@ export type Day = {
  * first request.
  */
 export async function createDay(): Promise<Day> {
-  const root = await mkdtemp(join(tmpdir(), "mooring-day-"));
   const stage = await createStage({
-    artifactRoot: root,
+    bucket: true,
     simulator: {
       queueMs: [2_000, 8_000],
       speechTaskMs: [20_000, 60_000],
@@ -63,13 +61,20 @@ export async function createDay(): Promise<Day> {
     tell: ({ kind, metadata }, problems) =>
       contradictions.push(`${kind} ${textAt(metadata, "name")}: ${problems.join("; ")}`),
   });
+  const writes: string[] = [];
+  const jobs = new Map<string, Json>();
+  stage.storage.onEvent((kind, { type, object }) => {
+    const isNamed = !kind.startsWith("events.");
+    writes.push(`${kind}${isNamed ? ` ${textAt(object["metadata"], "name")}` : ""} ${type}`);
+    if (/^(?:speech|video)jobs/.test(kind)) jobs.set(textAt(object["metadata"], "uid") ?? "", object);
+  });
   stage.start({ metrics });
   await waitForCondition(stage, "Account", "default", "Ready");
   await morning(stage);
   await stage.pass(30 * MINUTE_MS);
   await afternoon(stage);
   await stage.pass(4 * HOUR_MS);
-  await stage.apply(manifest("turbo", {}, "evening"));
+  await evening(stage);
   await stage.pass(1.5 * HOUR_MS);
   for (const name of ["echo", "large", "paused"]) {
     await stage.patch("GpuEndpoint", name, {
@@ -78,13 +83,7 @@ export async function createDay(): Promise<Day> {
   }
   await stage.pass(MINUTE_MS);
   await comeToRest(stage, metrics);
-  return {
-    ...{ stage, metrics, contradictions },
-    async end() {
-      await stage.end();
-      await rm(root, { recursive: true, force: true });
-    },
-  };
+  return { stage, metrics, contradictions, writes, jobs };
 }
 
 /** A moment between two reconciles: lists and bills are read again and again. */
@@ -99,7 +98,9 @@ async function comeToRest(stage: Stage, metrics: Metrics): Promise<void> {
 
 async function morning(stage: Stage): Promise<void> {
   const { apply } = stage;
-  await apply({ kind: "ArtifactStore", metadata: { name: "results" }, spec: { volume: { path: "results" } } });
+  const data = { AWS_ACCESS_KEY_ID: base64("id"), AWS_SECRET_ACCESS_KEY: base64("secret") };
+  await apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "bucket" }, data });
+  await apply(manifest("s3Store", { s3: { credentialsSecretRef: { name: "bucket" } } }, "results"));
   await waitForCondition(stage, "ArtifactStore", "results", "Ready");
   await apply(manifest("endpoint", { exportTo: { configMap: { name: "address" } } }, "echo"));
   await apply(manifest("endpoint", { workers: { min: 2, max: 3, gpus: 2 } }, "large"));
@@ -129,4 +130,16 @@ async function afternoon(stage: Stage): Promise<void> {
   await apply(manifest("turbo", { ttlSecondsAfterFinished: 600 }, "passing"));
   await apply(manifest("image", { activeDeadlineSeconds: 60 }, "late"));
   await apply(manifest("hd", { suspend: true }, "held"));
+}
+
+async function evening({ apply }: Stage): Promise<void> {
+  await apply(manifest("turbo", {}, "evening"));
+  const template = { speech: { model: "speech-2.6-hd" } };
+  const items = { inline: [{ text: "Once." }, { text: "Twice." }, { text: "Once." }] };
+  await apply(manifest("batch", { items, template, parallelism: 2, reuse: "SameRequest" }, "book"));
+  const same = { text: "Another chapter, which is longer.", output, reuse: "SameRequest" };
+  await apply(manifest("hd", same, "first-time"));
+  await apply(manifest("hd", same, "second-time"));
+  const input = { audioURL: null, audioFrom: { jobRef: { kind: "SpeechJob", name: "first-time" } } };
+  await apply(manifest("reference", { videoToVideo: { input } }, "spoken"));
 }

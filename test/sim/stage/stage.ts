@@ -18,14 +18,16 @@ import { parseJson } from "../api-server/json.ts";
 import { ruleProblems } from "../api-server/rules.ts";
 import { type ApiServer, createApiServer } from "../api-server/server.ts";
 import { createStorage, type Storage } from "../api-server/storage.ts";
-import { EPOCH_MS } from "../engine/process-clock.ts";
+import { EPOCH_MS, type ProcessTime } from "../engine/process-clock.ts";
 import { createScheduler, type Scheduler, settled } from "../engine/scheduler.ts";
 import { createUuids } from "../engine/uuids.ts";
 import { type ApiNetwork, answerOf } from "../network/api-connections.ts";
+import { createBucket } from "../network/bucket.ts";
 import type { ServiceNetwork } from "../network/service-dispatcher.ts";
 import { CALM } from "../network/weather.ts";
 import { OPERATOR_NAMESPACE, type OperatorProcess, startProcess } from "../operator/process.ts";
 import { faultyCalls } from "./faulty-service.ts";
+import { createTime, hasRealWork, QUIET_TURNS, type StageTime } from "./time.ts";
 
 export const API_KEY = "simulator-key";
 export const NAMESPACE = "team";
@@ -37,23 +39,21 @@ export const NAMESPACE = "team";
 export type Stage = Pick<
   World,
   "namespace" | "kube" | "apply" | "get" | "patch" | "list" | "remove" | "audit" | "state" | "control"
-> & {
-  scheduler: Scheduler;
-  storage: Storage;
-  service: Service;
-  pass(ms: number): Promise<void>;
-  /** Waits until `probe` returns a value, and tells its last error or value if it never does. */
-  eventually<T>(what: string, probe: () => Promise<T | undefined | false>, timeoutMs?: number): Promise<T>;
-  /** Starts a process of the operator. */
-  start(hooks?: Hooks): OperatorProcess;
-  /** What the processes logged. */
-  log(): string;
-  /** How many lines of it contain this text. */
-  logged(text: string): number;
-  /** Why processes ended by themselves. */
-  exits(): string[];
-  end(): Promise<void>;
-};
+> &
+  StageTime & {
+    scheduler: Scheduler;
+    storage: Storage;
+    service: Service;
+    /** Starts a process of the operator. */
+    start(hooks?: Hooks): OperatorProcess;
+    /** What the processes logged. */
+    log(): string;
+    /** How many lines of it contain this text. */
+    logged(text: string): number;
+    /** Why processes ended by themselves, and what went wrong in a simulated store. */
+    exits(): string[];
+    end(): Promise<void>;
+  };
 
 /** What a test sees and changes between a process and both servers. */
 export type Hooks = {
@@ -69,14 +69,13 @@ export type StageOptions = {
   account?: Record<string, unknown> | null;
   /** Folder for the volumes of ArtifactStores. Results are served by a socket then: their copies take real time. */
   artifactRoot?: string;
+  /** Stores are simulated: copies take simulated time. */
+  bucket?: boolean;
 };
 
 const RESOURCES = new Map(
   [...KINDS.map(({ resource }) => resource), secretResource, configMapResource].map((one) => [one.kind, one]),
 );
-/** Within it, everything that a scenario waits for happens. */
-const GENEROUS_MS = 30 * 60_000;
-const LOOK_MS = 500;
 
 export async function createStage(options: StageOptions = {}): Promise<Stage> {
   const { seed = 1, artifactRoot } = options;
@@ -103,6 +102,11 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
     { level: "debug", base: null, timestamp: false },
     { write: (line: string) => void lines.push(line) },
   );
+  const bucket = createBucket({
+    expiresAt: (id) => service.files.find(id)?.expiresAtMs,
+    now,
+    judge: { violated: (invariant, message) => void exits.push(`${invariant}: ${message}`), first: () => undefined },
+  });
   /** Calls of users that wait for something real. */
   let calling = 0;
 
@@ -129,6 +133,12 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
     if (answer.statusCode >= 300) throw new Error(`${method} ${url}: ${answer.statusCode} ${answer.body}`);
     return answer.json();
   }
+
+  const bucketOf = (identity: string) => (time: ProcessTime) =>
+    bucket.storageOf(identity, {
+      ...{ scheduler, time, weather: () => CALM },
+      random: scheduler.random(`stores ${identity}`),
+    });
 
   const stage: Stage = {
     namespace: NAMESPACE,
@@ -160,6 +170,7 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
         ...{ identity, scheduler, skewMs: 0, log },
         ...(artifactRoot === undefined ? {} : { artifactRoot }),
         ...(hooks.metrics === undefined ? {} : { metrics: hooks.metrics }),
+        ...(options.bucket === true ? { storage: bucketOf(identity) } : {}),
         api: () => ({
           ...network,
           server,
@@ -195,73 +206,6 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
 const entries: z.ZodType<AuditEntry[]> = z.array(z.custom<AuditEntry>((value) => typeof value === "object"));
 const record = z.record(z.string(), z.unknown());
 const state = z.object({ endpoints: z.array(record), tasks: z.array(record) });
-
-/** What follows a piece of real work can begin the next one some turns of the event loop later. */
-const QUIET_TURNS = 3;
-
-/**
- * Time passes while every user waits for it: an event, and then everything that waits for promises, files and sockets. `quietTurns`: of the
- * event loop, without real work.
- */
-function createTime(
-  scheduler: Scheduler,
-  isBusy: () => boolean,
-  quietTurns: number,
-): Pick<Stage, "pass" | "eventually"> {
-  const waiting = new Set<(error: unknown) => void>();
-  let driving = false;
-
-  async function drive(): Promise<void> {
-    driving = true;
-    try {
-      for (;;) {
-        for (let quiet = 0; quiet < quietTurns; quiet = isBusy() ? 0 : quiet + 1) await settled();
-        if (waiting.size === 0) return;
-        await scheduler.step(Number.MAX_SAFE_INTEGER);
-      }
-    } catch (error) {
-      for (const reject of waiting) reject(error);
-      waiting.clear();
-    } finally {
-      driving = false;
-    }
-  }
-
-  function pass(ms: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      waiting.add(reject);
-      scheduler.after(ms, () => {
-        waiting.delete(reject);
-        resolve();
-      });
-      if (!driving) void drive();
-    });
-  }
-
-  return {
-    pass,
-    async eventually(what, probe, timeoutMs = GENEROUS_MS) {
-      const end = scheduler.now() + timeoutMs;
-      for (let last: unknown; ; await pass(LOOK_MS)) {
-        try {
-          const value = await probe();
-          if (value !== undefined && value !== false) return value;
-          last = value;
-        } catch (error) {
-          last = error;
-        }
-        if (scheduler.now() > end) throw new Error(`${what}: not within ${timeoutMs / 1000} s; last: ${String(last)}`);
-      }
-    },
-  };
-}
-
-/** Files of a volume are read and written in real time, and so are results. */
-function hasRealWork(): boolean {
-  return process
-    .getActiveResourcesInfo()
-    .some((name) => /^FSReq|^FileHandle|^GetAddrInfo|^TCP(Connect|Socket)/.test(name));
-}
 
 /** A client whose requests take no time. */
 function instantClient(server: ApiServer): KubeClient {
