@@ -68,6 +68,8 @@ const scalePoint = z.object({
   drain: scaleStart,
   /** Of all objects, by a program that drops them. */
   bareListSeconds: z.number().optional(),
+  /** Of the bare program, when it has read all GpuEndpoints. */
+  bareRestMiB: z.number().optional(),
   /** Every endpoint exists and is bound. */
   restart: scaleStart,
   rest: restFigures,

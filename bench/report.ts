@@ -77,6 +77,7 @@ const SCALE_ROWS: readonly { title: string; of: (point: ScalePoint, smaller: Sca
   { title: "restart: remote calls", of: ({ restart }) => restart.remoteCalls },
   { title: "restart: event loop delay p99, ms", of: ({ restart }) => restart.lagP99Ms },
   { title: "rest: resident memory, MiB", of: ({ rest }) => rest.residentMiB },
+  { title: "rest: resident memory of bare, MiB", of: ({ bareRestMiB = Number.NaN }) => bareRestMiB },
   { title: "rest: heap after a collection, MiB", of: ({ rest }) => rest.heapMiB },
   { title: "rest: heap for each further object, KiB", of: addedKiB },
   { title: "rest: CPU, ms per minute", of: ({ rest }) => rest.cpuMsPerMinute },

@@ -1,4 +1,5 @@
 import { timeBareList } from "./bare-list.ts";
+import { bareRestMiB } from "./bare-rest.ts";
 import { type BenchOptions, clientOf, startBenchCluster } from "./cluster.ts";
 import type { ScalePoint } from "./figures.ts";
 import { describeMachine } from "./machine.ts";
@@ -36,13 +37,16 @@ export async function measureScale(options: ScaleOptions): Promise<ScalePoint> {
     await first.stop();
     const bareListSeconds = await timeBareList(cluster, signal);
     say(`bare list: ${bareListSeconds.toFixed(1)} s`);
+    const bareMiB = await bareRestMiB(cluster, options.calmSeconds, signal);
+    say(`bare at rest: ${bareMiB.toFixed(0)} MiB`);
     const second = await startOperator(cluster, "second-operator");
     const restart = await measureStart(measured, second);
     say(`restart: ${JSON.stringify(restart)}`);
     const rest = await observeRest(measured, second, options);
     say(`rest: ${JSON.stringify(rest)}`);
     const { create = 0 } = await cluster.remote.stats();
-    return { machine, endpoints, jobs, createSeconds, drain, bareListSeconds, restart, rest, creates: create };
+    const bare = { bareListSeconds, bareRestMiB: bareMiB };
+    return { machine, endpoints, jobs, createSeconds, drain, ...bare, restart, rest, creates: create };
   } finally {
     await client.close();
     await cluster.stop();

@@ -31,13 +31,17 @@ export async function preparePeers(
   return prepared;
 }
 
-/** The command line of a prepared peer. All peers have the same flags. */
-export async function peerCommand(peer: Peer, cluster: BenchCluster): Promise<readonly string[]> {
+/** The command line of a prepared peer. All peers have the same flags. `workers`: 0 works on no object. */
+export async function peerCommand(
+  peer: Peer,
+  cluster: BenchCluster,
+  { workers = WORKERS } = {},
+): Promise<readonly string[]> {
   const { remote, controlPlane, guarded } = cluster;
   const kubeconfig = peer === "bare" ? await asJSON(controlPlane.kubeconfig, guarded.dir) : controlPlane.kubeconfig;
   return [
     ...(await PROGRAMS[peer](guarded.dir)),
-    `--workers=${WORKERS}`,
+    `--workers=${workers}`,
     `--base=${remote.baseURL}`,
     `--kubeconfig=${kubeconfig}`,
   ];

@@ -2,7 +2,7 @@
  * The least that a controller of GpuEndpoints has to do in Node: it makes Mooring's requests for each object, with as large bodies, over
  * undici's connections, parses each response, and keeps the last state of each object without managed fields. It has no priorities, checks,
  * retries, lease, events or metrics, and drops watch lines that show its own writes. So its figures are a limit for every controller in Node.
- * Run: main.ts --kubeconfig FILE (JSON) --base URL [--workers 64]
+ * Run: main.ts --kubeconfig FILE (JSON) --base URL [--workers 64]; with 0 workers it only keeps the objects
  */
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";

@@ -152,8 +152,10 @@ export function createBatchReconciler(
     const status = batchStatusOf(batch, { index }, { kind: "Ended", stopped }, shared.clock.now());
     const after = await kind.patchStatus(batch, status, signal);
     const failure = getCondition(after.status?.conditions, "Failed");
+    const { total } = after.status ?? {};
+    const all = total === 1 ? "The item succeeded" : `All ${total} items succeeded`;
     if (failure?.status === "True") announceStall(shared.recorder, batch, failure, "Run");
-    else shared.recorder.normal(batch, "Completed", "Run", `All ${after.status?.total} items succeeded`);
+    else shared.recorder.normal(batch, "Completed", "Run", all);
     return { requeueAfterMs: 0 };
   }
 

@@ -245,5 +245,5 @@ it("the job with a TTL goes 600 s after its end, and the one with a deadline end
 
 /** After a change that is meant: `npx vitest run --project sim test/sim/day --update`, and read the difference. */
 it("everything is as recorded: requests, writes, events, statuses and metrics", async () => {
-  await expect(await recordingOf(day)).toMatchFileSnapshot("recording.txt");
+  await expect(await recordingOf(day)).toMatchFileSnapshot("day.txt");
 });

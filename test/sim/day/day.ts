@@ -15,7 +15,7 @@ export const BILLS_MINUTES = 10;
 /** Of the budget, yuan. */
 export const LIMIT = 500;
 
-const base64 = (text: string) => Buffer.from(text).toString("base64");
+export const base64 = (text: string) => Buffer.from(text).toString("base64");
 const output = { storeRef: { name: "results" } };
 const bill = { lastDays: 2, refreshInterval: "1h", exportTo: { configMap: { name: "march", format: "CSV" } } };
 
@@ -54,6 +54,27 @@ export async function createDay(): Promise<Day> {
       budget: { monthlyLimit: String(LIMIT), reservePerTask: "2", action: "HoldNew" },
     },
   });
+  const day = watched(stage);
+  stage.start({ metrics: day.metrics });
+  await waitForCondition(stage, "Account", "default", "Ready");
+  await morning(stage);
+  await stage.pass(30 * MINUTE_MS);
+  await afternoon(stage);
+  await stage.pass(4 * HOUR_MS);
+  await evening(stage);
+  await stage.pass(1.5 * HOUR_MS);
+  for (const name of ["echo", "large", "paused"]) {
+    await stage.patch("GpuEndpoint", name, {
+      metadata: { annotations: { "mooring.dev/reconcile-requested-at": "now" } },
+    });
+  }
+  await stage.pass(MINUTE_MS);
+  await comeToRest(day);
+  return day;
+}
+
+/** What happens on a stage from now on. */
+export function watched(stage: Stage): Day {
   const metrics = createMetrics({ process: false });
   const contradictions: string[] = [];
   watchStatuses({
@@ -68,26 +89,11 @@ export async function createDay(): Promise<Day> {
     writes.push(`${kind}${isNamed ? ` ${textAt(object["metadata"], "name")}` : ""} ${type}`);
     if (/^(?:speech|video)jobs/.test(kind)) jobs.set(textAt(object["metadata"], "uid") ?? "", object);
   });
-  stage.start({ metrics });
-  await waitForCondition(stage, "Account", "default", "Ready");
-  await morning(stage);
-  await stage.pass(30 * MINUTE_MS);
-  await afternoon(stage);
-  await stage.pass(4 * HOUR_MS);
-  await evening(stage);
-  await stage.pass(1.5 * HOUR_MS);
-  for (const name of ["echo", "large", "paused"]) {
-    await stage.patch("GpuEndpoint", name, {
-      metadata: { annotations: { "mooring.dev/reconcile-requested-at": "now" } },
-    });
-  }
-  await stage.pass(MINUTE_MS);
-  await comeToRest(stage, metrics);
   return { stage, metrics, contradictions, writes, jobs };
 }
 
 /** A moment between two reconciles: lists and bills are read again and again. */
-async function comeToRest(stage: Stage, metrics: Metrics): Promise<void> {
+export async function comeToRest({ stage, metrics }: Day): Promise<void> {
   for (let look = 0; look < 100; look++) {
     const series = seriesOf(await metrics.registry.metrics());
     const moving = ["controller_runtime_active_workers", "workqueue_depth", "mooring_service_calls_waiting"];
@@ -96,11 +102,15 @@ async function comeToRest(stage: Stage, metrics: Metrics): Promise<void> {
   }
 }
 
-async function morning(stage: Stage): Promise<void> {
-  const { apply } = stage;
+export async function createStore({ apply }: Stage): Promise<void> {
   const data = { AWS_ACCESS_KEY_ID: base64("id"), AWS_SECRET_ACCESS_KEY: base64("secret") };
   await apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "bucket" }, data });
   await apply(manifest("s3Store", { s3: { credentialsSecretRef: { name: "bucket" } } }, "results"));
+}
+
+async function morning(stage: Stage): Promise<void> {
+  const { apply } = stage;
+  await createStore(stage);
   await waitForCondition(stage, "ArtifactStore", "results", "Ready");
   await apply(manifest("endpoint", { exportTo: { configMap: { name: "address" } } }, "echo"));
   await apply(manifest("endpoint", { workers: { min: 2, max: 3, gpus: 2 } }, "large"));

@@ -10,6 +10,8 @@ export type Verdict = { unit: Noticed; component: Noticed; simulation: Noticed }
 
 /** Most mutants end with the tests that are nearest to their file. */
 const NEAREST = 6;
+/** Of the simulation, these notice the most. */
+const RECORDED = "test/sim/day/";
 
 /** The simulation runs beside the tests. Component tests run when no unit test notices the mutant: they take longer. */
 export async function verdictOn(mutant: Mutant, { tests, seeds }: Reach): Promise<Verdict> {
@@ -22,7 +24,11 @@ export async function verdictOn(mutant: Mutant, { tests, seeds }: Reach): Promis
     const unit = (await failing(units.slice(0, NEAREST))) ?? (await failing(units.slice(NEAREST)));
     return { unit, component: unit === undefined ? await failing(of("component", "security")) : undefined };
   };
-  const bySimulation = async () => (await violation(name, seeds)) ?? (await failing(of("sim", "fuzz")));
+  const simulated = of("sim", "fuzz");
+  const bySimulation = async () =>
+    (await failing(simulated.filter((test) => test.startsWith(RECORDED)))) ??
+    (await violation(name, seeds)) ??
+    (await failing(simulated.filter((test) => !test.startsWith(RECORDED))));
   const [noticed, simulation] = await Promise.all([byTests(), bySimulation()]);
   return { ...noticed, simulation };
 }
