@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { deserialize, serialize } from "node:v8";
-import { deflate, inflate } from "node:zlib";
+import { deflate, deflateSync, inflate, inflateSync } from "node:zlib";
 import { type Clock, rfc3339, systemClock } from "../../base/clock.ts";
 import type { ServiceClient } from "../client.ts";
 import { ServiceError } from "../errors.ts";
@@ -48,8 +48,14 @@ const ASK_AGAIN_MS = 6 * 3_600_000;
 /** Most ranges that are remembered as too large: a year of days. */
 const MOST_LARGE = 400;
 
-const squeeze = promisify(deflate);
-const expand = promisify(inflate);
+/** What takes a few milliseconds at most: some hundred bills. More goes to a thread. */
+const SMALL_BYTES = 256 * 1024;
+const SMALL_PACKED_BYTES = 32 * 1024;
+const squeezeLarge = promisify(deflate);
+const expandLarge = promisify(inflate);
+const squeeze = async (bytes: Buffer) => (bytes.length <= SMALL_BYTES ? deflateSync(bytes) : await squeezeLarge(bytes));
+const expand = async (packed: Buffer) =>
+  packed.length <= SMALL_PACKED_BYTES ? inflateSync(packed) : await expandLarge(packed);
 
 export function createBillReader(options: BillReaderOptions): BillReader {
   const { client, clock = systemClock, maxKeptBytes = KEPT_BYTES } = options;

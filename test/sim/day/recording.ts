@@ -13,7 +13,7 @@ const LEFT_OUT =
 
 /**
  * All that a day shows to the service, to the API server and to users, as a text for readers: whatever a change of the operator changes of it
- * is a difference of two texts. Values that random numbers or addresses decide are replaced.
+ * is a difference of two texts. Values that random numbers decide are replaced.
  */
 export async function recordingOf({ stage, metrics, writes }: Day): Promise<string> {
   const page = await metrics.registry.metrics();
@@ -26,12 +26,12 @@ export async function recordingOf({ stage, metrics, writes }: Day): Promise<stri
     Metrics: page.split("\n").filter((line) => line !== "" && !line.startsWith("#") && !LEFT_OUT.test(line)),
   };
   const texts = Object.entries(sections).map(([title, lines]) => `## ${title}\n\n${lines.join("\n")}\n`);
-  return texts.join("\n").replaceAll(UID, "(uid)").replaceAll(HASH, "(hash)").replaceAll(ADDRESS, "(address)");
+  return texts.join("\n").replaceAll(UID, "(uid)").replaceAll(HASH, "(hash)");
 }
 
 const UID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-const HASH = /\b[0-9a-f]{10,64}\b/g;
-const ADDRESS = /127\.0\.0\.1:\d+/g;
+/** Without a letter, it is a number. */
+const HASH = /\b(?=\d*[a-f])[0-9a-f]{10,64}\b/g;
 
 const isRead = ({ method }: { method: string }) => method === "GET";
 
