@@ -39,6 +39,29 @@ describe("an account", () => {
     expect(shownBy({})).toBeUndefined();
   });
 
+  it("loses the conditions of a budget, of lists and of shares that it no longer has, and keeps a contest for a while", () => {
+    const budget = {
+      spec: { monthlyLimit: "100", action: "HoldNew" },
+      state: { kind: "Limited", headroom: -1n, message: "" },
+      keys: undefined,
+    } as const;
+    const faulty = { outcome: probe({}), budget, listFailure: "not JSON", shareFaults: ["team: too small"] };
+    const { status } = accountAfter(undefined, faulty);
+    const contested = { type: "Contested", status: "True", reason: "Contested", message: "" } as const;
+    const before = {
+      ...status,
+      conditions: [...status.conditions, { ...contested, lastTransitionTime: "2026-03-01T00:00:00Z" }],
+    };
+    const typesOf = (facts: Parameters<typeof accountAfter>[1]) =>
+      accountAfter(before, facts).status.conditions.map(({ type }) => type);
+    const own = ["BudgetExceeded", "EndpointsListed", "SharesValid"];
+    expect(typesOf(faulty)).toEqual(expect.arrayContaining([...own, "Contested"]));
+    const healthy = typesOf({ outcome: probe({}) });
+    expect(healthy).toContain("Contested");
+    expect(healthy.filter((type) => own.includes(type))).toEqual([]);
+    expect(typesOf({ outcome: probe({}), now: START + 24 * 3_600_000 })).not.toContain("Contested");
+  });
+
   it("does not change when nothing did", () => {
     for (const [, before, facts] of ACCOUNT_STATES) {
       const { status } = accountAfter(before, facts);
