@@ -244,6 +244,15 @@ describe("a batch", () => {
     expect(world.batch().status).toMatchObject({ phase: "Succeeded", progress: "30/30" });
   });
 
+  it("lists ten of many bad items, and says how many more there are", async () => {
+    const world = batchWorld({ items: { inline: Array.from({ length: 13 }, () => ({ txt: "bad" })) } });
+    await world.reconcile();
+    await world.reconcile();
+    const message = getCondition(world.batch().status?.conditions, "Stalled")?.message;
+    expect(message?.match(/line \d+/g)).toEqual(Array.from({ length: 10 }, (_, index) => `line ${index + 1}`));
+    expect(message).toContain("; and 3 more");
+  });
+
   it("sends nothing while an item is bad, and lists what is wrong", async () => {
     const items = {
       inline: [{ text: "good" }, { txt: "bad" }, { text: "bad", output: {} }, { text: "x".repeat(10_000) }],
