@@ -1,6 +1,11 @@
 import { defineConfig } from "vitest/config";
 import { fullTests, SIMULATED_FORMS } from "./test/kinds.ts";
 import { changeBy } from "./test/sim/mutants/change.ts";
+import { hasTool } from "./tools/programs/tool.ts";
+
+/** The only tests of the code that talks to a bucket. They need versitygw. */
+const BUCKET_TEST = "test/integration/artifacts/s3.test.ts";
+const hasBucket = await hasTool("versitygw");
 
 /** Runs what needs no program while a file of `src/` is changed. The mutation checks start it, and set the variables. */
 const { MOORING_MUTANT: mutant, MOORING_PLACES: places } = process.env;
@@ -9,11 +14,14 @@ const change = changeBy({ mutant, places });
 export default defineConfig({
   plugins: [{ name: "mutant", enforce: "pre", transform: (code, id) => change(id, code) }],
   test: {
-    include: ["test/{unit,component,sim,fuzz}/**/*.test.ts", "test/security/*.test.ts"],
+    include: [
+      ...["test/{unit,component,sim,fuzz}/**/*.test.ts", "test/security/*.test.ts"],
+      ...(hasBucket ? [BUCKET_TEST] : []),
+    ],
     exclude: [
       "test/unit/no-sockets.test.ts",
       "test/unit/mutants.test.ts",
-      ...fullTests(),
+      ...fullTests().filter((test) => test !== BUCKET_TEST),
       ...SIMULATED_FORMS.map((form) => `${form}/**`),
     ],
     ...(places === undefined ? {} : { setupFiles: ["test/sim/mutants/random/reached-by-tests.ts"] }),

@@ -7,6 +7,7 @@ import { createEndpoint } from "../../../../src/controllers/gpu-endpoint/create.
 import { createEndpointMemories, createRecordOf } from "../../../../src/controllers/gpu-endpoint/memory.ts";
 import type { Left } from "../../../../src/controllers/gpu-endpoint/step.ts";
 import { createStore } from "../../../../src/runtime/store.ts";
+import type { FaultInput } from "../../../../src/simulator/faults.ts";
 import { desiredOf, endpointOf } from "../../../support/endpoints.ts";
 import type { Change } from "../../../support/manifests.ts";
 import { failure, scriptedApi } from "../../../support/scripted-api-server.ts";
@@ -128,5 +129,18 @@ describe("what the object shows", () => {
     expect(world.openCreate()).toMatchObject({ attempt: 1 });
     await world.reconcile();
     expect([state(world), world.openCreate()]).toEqual(["NotSent", undefined]);
+  });
+});
+
+describe("the budget that a create reserves", () => {
+  const body = { code: 400, reason: "INVALID_PARAMETER", message: "no such image" };
+  it.each<[string, FaultInput, number]>([
+    ["is free again when the service refuses the create", { kind: "status", status: 400, body }, 0],
+    ["stays reserved when the response is lost: it may be paid for", { kind: "resetAfter" }, 1],
+  ])("%s", async (_, fault, reserved) => {
+    const world = await reconciledEndpoint();
+    await world.bench.fault({ ...fault, operation: "createEndpoint" });
+    await world.reconcile();
+    expect(world.reserved()).toBe(reserved);
   });
 });

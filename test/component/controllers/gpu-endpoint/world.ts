@@ -86,6 +86,8 @@ export type ReconciledEndpoint = {
   addAccount(account: AccountKey, apiKey: string): void;
   /** An account is deleted that no other object uses. */
   removeAccount(account: AccountKey): void;
+  /** Requests for which budget is reserved: what they cost is not known yet. */
+  reserved(): number;
   /** From now on, the budget of the account holds back what costs something, until the returned function is called. */
   exhaustBudget(): () => void;
   /** A restore of etcd is noticed after so many checks of the next create. The first one is that of its plan. */
@@ -178,6 +180,13 @@ export async function reconciledEndpoint(
   let heldByRestore: ControllerDeps["heldByRestore"] = () => undefined;
   let budget: SpendingRefusal | undefined;
   let processes = 0;
+  let reserved = 0;
+  const spend = () => {
+    reserved += 1;
+    return () => {
+      reserved -= 1;
+    };
+  };
   const start = (listed = kind.store, hasSenderEnded = () => true) => {
     const identity = `process-${processes++}`;
     const shared = sharedOf(api.client, gpuEndpointResource, { accounts, recorder, clusterUID: CLUSTER_UID, identity });
@@ -193,7 +202,7 @@ export async function reconciledEndpoint(
         hasSenderEnded,
         references,
         clock,
-        admission: { ...shared.admission, exhausted: () => budget },
+        admission: { ...shared.admission, exhausted: () => budget, spend },
         heldByRestore: (object) => heldByRestore(object),
       },
       createKind(api.client, { ...kind, store: listed }),
@@ -255,6 +264,7 @@ export async function reconciledEndpoint(
       apiKey = next;
       session.keyChanged();
     },
+    reserved: () => reserved,
     openCreate() {
       const present = kind.store.get(NAME);
       return present && unshownCreateOf(present);

@@ -22,7 +22,10 @@ export async function verdictOn(mutant: Mutant, { tests, seeds }: Reach): Promis
   const byTests = async () => {
     const units = of("unit");
     const unit = (await failing(units.slice(0, NEAREST))) ?? (await failing(units.slice(NEAREST)));
-    return { unit, component: unit === undefined ? await failing(of("component", "security")) : undefined };
+    return {
+      unit,
+      component: unit === undefined ? await failing(of("component", "security", "integration")) : undefined,
+    };
   };
   const simulated = of("sim", "fuzz");
   const bySimulation = async () =>

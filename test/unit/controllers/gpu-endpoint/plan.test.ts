@@ -127,6 +127,12 @@ describe("an endpoint that was never created", () => {
     expect(summary(plan(change, binding))).toBe(expected);
   });
 
+  it("names three of the other endpoints with its app name", () => {
+    const others = ["b", "c", "d", "e"];
+    const taken = plan(chosen, (endpoint) => ({ ...unbound(same)(endpoint), others }) as Binding);
+    expect(taken).toMatchObject({ message: expect.stringContaining(" and 4 more (b, c, d), which") });
+  });
+
   it("is created when the limits are not known", () => {
     expect(summary(plan(tooMany, unbound(), { limits: undefined }))).toBe("Create");
   });
