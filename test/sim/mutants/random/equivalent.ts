@@ -11,6 +11,13 @@ export const EQUIVALENT: readonly Equivalent[] = [
     code: ".sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))",
     why: "the keys of a Map are never equal",
   },
+  {
+    file: "src/provider/speech/audio-scanner.ts",
+    operator: "logical",
+    find: "!inAudio() || at === bytes.length",
+    code: "if (!inAudio() || at === bytes.length) return NOTHING;",
+    why: "outside the audio, all bytes were read; at its begin, no bytes are left, and nothing is returned either way",
+  },
 ];
 
 export function isEquivalent({ file, operator, find, code }: Mutation): boolean {
