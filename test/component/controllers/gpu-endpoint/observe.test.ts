@@ -33,12 +33,18 @@ function account(generation: "Current" | "Earlier"): AccountHandle {
 
 const operations = async () => (await bench.audit()).map(({ operation }) => operation);
 
-async function observed(handle: AccountHandle, change: Change, status: object = {}, sent = false) {
+async function observed(
+  handle: AccountHandle,
+  change: Change,
+  status: object = {},
+  { sent = false, fresh = false } = {},
+) {
   return observeBinding({
     endpoint: endpointOf(change, { generation: 2, status: { conditions: [], ...status } }),
     account: handle,
     entry: sent ? createOf({ time: new Date().toISOString() }) : undefined,
     unknownForMs: 0,
+    ...(fresh ? { fresh } : {}),
     appName: "chat-1",
     now: Date.now(),
     signal,
@@ -86,14 +92,14 @@ describe.each(["Current", "Earlier"] as const)("what an object is bound to, gene
 
   it("a create without an answer is looked for by app name", async () => {
     const endpointID = await remote();
-    const binding = await observed(account(generation), {}, {}, true);
+    const binding = await observed(account(generation), {}, {}, { sent: true });
     expect(binding).toMatchObject({ kind: "CreateUnknown", candidate: { id: endpointID } });
     expect(new Set(await operations())).toEqual(new Set([list]));
   });
 
   it("a create without an answer that never happened has no candidate", async () => {
     await remote({ appName: "chat-2" });
-    expect(await observed(account(generation), {}, {}, true)).toMatchObject({
+    expect(await observed(account(generation), {}, {}, { sent: true })).toMatchObject({
       kind: "CreateUnknown",
       candidate: undefined,
     });
@@ -112,6 +118,14 @@ describe.each(["Current", "Earlier"] as const)("what an object is bound to, gene
     const change = { volumes, clusterID: "cluster-1" };
     const changed = await observed(account(generation), change, { endpointID, appliedGeneration: 1 });
     expect(changed).toMatchObject({ record: { details: { clusterID: "cluster-1" } } });
+    expect(await operations()).toEqual(generation === "Current" ? [get, "getEndpointEarlier"] : [get]);
+  });
+
+  it("the cluster of a network storage is read again for a fresh look", async () => {
+    const endpointID = await remote(network);
+    const change = { volumes, clusterID: "cluster-1" };
+    const looked = await observed(account(generation), change, { endpointID, appliedGeneration: 2 }, { fresh: true });
+    expect(looked).toMatchObject({ fresh: true, record: { details: { clusterID: "cluster-1" } } });
     expect(await operations()).toEqual(generation === "Current" ? [get, "getEndpointEarlier"] : [get]);
   });
 
