@@ -35,6 +35,11 @@ describe("an object in memory", () => {
     expect(whole.spec).toBe(spec);
   });
 
+  it.each([undefined, null, LONG])("is itself when its spec is no object", (spec) => {
+    const object = { ...objectOf({}), spec: spec as never };
+    expect(shortened(object)).toBe(object);
+  });
+
   it("is itself when nothing is long", () => {
     const object = objectOf({ text: "a".repeat(8_000) });
     expect(shortened(object)).toBe(object);

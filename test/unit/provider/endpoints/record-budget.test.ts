@@ -18,6 +18,11 @@ it("an account with more than an equal part gets no more when the memory of all 
   expect(budget.inUse()).toBe(400);
 });
 
+it("all accounts together remember 128 MiB, which leaves room under the limit that the chart sets", () => {
+  const keep = createRecordBudget().open().share();
+  expect([keep(128 * 1024 * 1024), keep(128 * 1024 * 1024 + 1)]).toEqual([true, false]);
+});
+
 it("a service that lists ever more endpoints loses its own list, and no other account's", async () => {
   const clock = createFakeClock();
   const budget = createRecordBudget(1024 * 1024);

@@ -27,6 +27,11 @@ describe("a page", () => {
     );
   });
 
+  it("with more records than allowed is too large, which another error is not", async () => {
+    await expect(read(JSON.stringify({ data: [1, 2, 3, 4, 5, 6] }))).rejects.toMatchObject({ tooLarge: true });
+    await expect(read('{"data":[1]')).rejects.toMatchObject({ tooLarge: false });
+  });
+
   it("leaves null records out, reads null as an empty list, and what is no list as it is", async () => {
     expect(await read('{"data":[null,1,null]}')).toEqual({ data: [1] });
     expect(await read('{"data": [ ]}')).toEqual({ data: [] });
