@@ -2,6 +2,7 @@
  * `npm run generate`: writes everything that is generated from the source: the CRDs, the chart's RBAC, and pages of docs/.
  * With an argument it writes what needs a running Mooring:
  *
+ *   days                       the recorded days of test/sim/day: read the difference
  *   images                     the screenshots of the web page in docs/images, in your Chromium
  *   recording                  docs/images/demo.cast and demo.svg, in a pseudo-terminal: needs `script` of util-linux
  *   first-steps SCENARIO ...   the transcripts of docs/reference/first-steps.md: see scripts/first-steps/main.ts
@@ -19,6 +20,9 @@ switch (what) {
   case undefined:
     for (const folder of ["crds", "charts/mooring/files/crds"]) await node("src/main.ts", "crds", "--out", folder);
     for (const [path, text] of await generatedPages()) await writeFile(ROOT + path, text);
+    break;
+  case "days":
+    await node("node_modules/vitest/vitest.mjs", "run", "--project", "sim", "test/sim/day", "--update");
     break;
   case "images":
     await node("scripts/build.ts");
@@ -38,7 +42,7 @@ switch (what) {
     await node("scripts/first-steps/main.ts", ...rest);
     break;
   default:
-    throw new Error(`${what}: use images, screens FOLDER, recording or first-steps, or nothing`);
+    throw new Error(`${what}: use days, images, screens FOLDER, recording or first-steps, or nothing`);
 }
 
 /** @throws Error when the program ends with another code than 0 */

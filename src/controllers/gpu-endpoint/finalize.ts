@@ -71,7 +71,6 @@ export function createEndpointFinalizer(deps: FinalizerDeps) {
     if (progress.kind !== "Released") return obstructed(input, progress);
     if (!departed) await kind.setFinalizer(left.endpoint, false, context.signal);
     memories.end(endpoint);
-    delete memories.of(endpoint).cleanUps;
     return undefined;
   };
 }

@@ -16,7 +16,7 @@ it("no status contradicts its object, or an earlier status", () => {
   expect(day.stage.exits()).toEqual([]);
 });
 
-/** After a change that is meant: `npx vitest run --project sim test/sim/day --update`, and read the difference. */
+/** After a change that is meant: `npm run generate days`, and read the difference. */
 it("everything is as recorded: requests, writes, events, statuses and metrics", async () => {
   await expect(await recordingOf(day)).toMatchFileSnapshot("bad-day.txt");
 });

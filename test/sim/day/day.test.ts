@@ -243,7 +243,7 @@ it("the job with a TTL goes 600 s after its end, and the one with a deadline end
   expect(took).toBeLessThan(64_000);
 });
 
-/** After a change that is meant: `npx vitest run --project sim test/sim/day --update`, and read the difference. */
+/** After a change that is meant: `npm run generate days`, and read the difference. */
 it("everything is as recorded: requests, writes, events, statuses and metrics", async () => {
   await expect(await recordingOf(day)).toMatchFileSnapshot("day.txt");
 });
