@@ -7,7 +7,7 @@ import { hasTool } from "./tools/programs/tool.ts";
 const BUCKET_TEST = "test/integration/artifacts/s3.test.ts";
 const hasBucket = await hasTool("versitygw");
 
-/** Runs what needs no program while a file of `src/` is changed. The mutation checks start it, and set the variables. */
+/** Runs what needs no other program while a file of `src/` is changed. The mutation checks start it, and set the variables. */
 const { MOORING_MUTANT: mutant, MOORING_PLACES: places } = process.env;
 const change = changeBy({ mutant, places });
 
@@ -15,8 +15,9 @@ export default defineConfig({
   plugins: [{ name: "mutant", enforce: "pre", transform: (code, id) => change(id, code) }],
   test: {
     include: [
-      ...["test/{unit,component,sim,fuzz}/**/*.test.ts", "test/security/*.test.ts"],
       ...(hasBucket ? [BUCKET_TEST] : []),
+      "test/{unit,component,sim,fuzz}/**/*.test.ts",
+      "test/security/*.test.ts",
     ],
     exclude: [
       "test/unit/no-sockets.test.ts",

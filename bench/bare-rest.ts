@@ -1,9 +1,7 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchCluster } from "./cluster.ts";
 import { peerCommand } from "./peers/commands.ts";
-import { usageOf } from "./process-usage.ts";
+import { pidOf, usageOf } from "./process-usage.ts";
 
 const NAME = "bare";
 
@@ -17,8 +15,7 @@ export async function bareRestMiB(cluster: BenchCluster, calmSeconds: number, si
   await guarded.start(NAME, file, args);
   try {
     await sleep(calmSeconds * 1_000, undefined, { signal: AbortSignal.any([signal, guarded.failed]) });
-    const pid = Number(await readFile(join(guarded.dir, `${NAME}.pid`), "utf8"));
-    return (await usageOf(pid)).residentMiB;
+    return (await usageOf(await pidOf(guarded, NAME))).residentMiB;
   } finally {
     await guarded.end(NAME);
   }

@@ -1,10 +1,8 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { freePorts } from "../tools/cluster/ports.ts";
 import type { ClusterAccess } from "./cluster.ts";
 import { metric } from "./metric.ts";
 import { OPERATOR_FLAGS, operatorCommand } from "./pod.ts";
-import { heapAfterCollectionMiB, type ProcessUsage, usageOf } from "./process-usage.ts";
+import { heapAfterCollectionMiB, type ProcessUsage, pidOf, usageOf } from "./process-usage.ts";
 
 /** An operator that is measured from outside. */
 export type MeasuredOperator = {
@@ -43,7 +41,7 @@ export async function startOperator(
   const startedAt = performance.now();
   const address = `--metrics-bind-address=127.0.0.1:${metricsPort}`;
   await guarded.start(name, file, [...args, ...OPERATOR_FLAGS, address, ...flags]);
-  const pid = Number(await readFile(join(guarded.dir, `${name}.pid`), "utf8"));
+  const pid = await pidOf(guarded, name);
   return {
     startedAt,
     usage: () => usageOf(pid),

@@ -1,4 +1,6 @@
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Guarded } from "../tools/cluster/guarded.ts";
 import { waitUntil } from "../tools/cluster/wait-until.ts";
 
 /** CPU time since the start of the process, and its resident memory now and at most. */
@@ -6,6 +8,11 @@ export type ProcessUsage = { cpuSeconds: number; residentMiB: number; peakMiB: n
 
 /** Of /proc: sysconf(_SC_CLK_TCK). */
 const TICKS_PER_SECOND = 100;
+
+/** Of a program that `guarded` started under this name. */
+export async function pidOf({ dir }: Pick<Guarded, "dir">, name: string): Promise<number> {
+  return Number(await readFile(join(dir, `${name}.pid`), "utf8"));
+}
 
 /** As /proc shows it. */
 export async function usageOf(pid: number): Promise<ProcessUsage> {

@@ -9,6 +9,9 @@ export type Manifest = {
 
 export type Change = Record<string, unknown>;
 
+/** A value of a Secret. */
+export const base64 = (text: string) => Buffer.from(text).toString("base64");
+
 export type Variant =
   | "endpoint"
   | "turbo"

@@ -242,14 +242,17 @@ async function spawnOperator(
 
 /** Far beyond what a busy machine takes, and short of the time limit of a test. */
 const GENEROUS_MS = 120_000;
+/** `now`: ms. `pause`: between two looks. */
+const REAL_TIME = { now: () => performance.now(), pause: (): Promise<void> => sleep(100) };
 
 /** Waits until `probe` returns a value, and tells its last error or value if it never does. */
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | undefined | false>,
   timeoutMs = GENEROUS_MS,
+  { now, pause } = REAL_TIME,
 ): Promise<T> {
-  const end = performance.now() + timeoutMs;
+  const end = now() + timeoutMs;
   let last: unknown;
   for (;;) {
     try {
@@ -259,8 +262,8 @@ export async function eventually<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() > end) throw new Error(`${what}: not within ${timeoutMs / 1000} s; last: ${String(last)}`);
-    await sleep(100);
+    if (now() > end) throw new Error(`${what}: not within ${timeoutMs / 1000} s; last: ${String(last)}`);
+    await pause();
   }
 }
 

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { createNamespaces } from "../../../src/controllers/account/namespaces.ts";
 import { createValueReader, resolveEnv, StalledError } from "../../../src/controllers/references.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
+import { base64 } from "../../support/manifests.ts";
 import { type Answer, failure, type ScriptedApi, scriptedApi } from "../../support/scripted-api-server.ts";
 
 const forever = new AbortController().signal;
-const base64 = (text: string) => Buffer.from(text).toString("base64");
 const objects: Record<string, Answer> = {
   "/api/v1/namespaces/team/secrets/token": {
     body: { metadata: { name: "token" }, data: { key: base64("s3cr3t"), empty: "" } },

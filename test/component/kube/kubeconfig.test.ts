@@ -6,6 +6,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { loadCredentials } from "../../../src/kube/credentials.ts";
 import type { ClusterAccess } from "../../../src/kube/identity.ts";
 import { openKubeconfig } from "../../../src/kube/kubeconfig.ts";
+import { base64 } from "../../support/manifests.ts";
 import { temporaryFolder } from "../../support/tls-api-server.ts";
 
 const folder = await temporaryFolder();
@@ -36,7 +37,6 @@ async function refusal(...contents: (object | string)[]): Promise<string> {
   expect(error.message).not.toContain("\n");
   return error.message;
 }
-const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 describe("a kubeconfig", () => {
   it("gives the current context's cluster, user and namespace", async () => {

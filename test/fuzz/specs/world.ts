@@ -12,6 +12,7 @@ import { createUuids } from "../../sim/engine/uuids.ts";
 import { CALM } from "../../sim/network/weather.ts";
 import { OPERATOR_NAMESPACE, startProcess } from "../../sim/operator/process.ts";
 import { type Cluster, createCluster } from "../../sim/scenario/cluster.ts";
+import { base64 } from "../../support/manifests.ts";
 import { NAMESPACE, NOWHERE } from "./cases.ts";
 
 /** Every value of a Secret contains it; nothing else does. */
@@ -109,8 +110,6 @@ export function createSpecWorld(artifactRoot: string): SpecWorld {
 }
 
 const emptyObserved = (): Observed => ({ writes: [], calls: [], log: [], exits: [] });
-
-const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 /** What the bases refer to. */
 function createObjects(cluster: Cluster): void {

@@ -1,13 +1,15 @@
 import type { FaultInput } from "../../../src/simulator/faults.ts";
-import { type Change, manifest, type Variant } from "../../support/manifests.ts";
+import { refusalBody } from "../../../src/simulator/refusal.ts";
+import { base64, type Change, manifest, type Variant } from "../../support/manifests.ts";
+import { SERVICE_URL } from "../scenario/manifests.ts";
 import { createStage, type Stage, waitForCondition } from "../stage/stage.ts";
-import { base64, comeToRest, createStore, type Day, watched } from "./day.ts";
+import { comeToRest, createStore, type Day, watched } from "./day.ts";
 
 const MINUTE_MS = 60_000;
 
 const own = (status: number, reason: string) => ({
   ...({ kind: "status", status } as const),
-  body: { code: status, reason, message: "the service's own words", metadata: {} },
+  body: refusalBody(status, reason, "the service's own words"),
 });
 const task = { operation: "getTaskResult" } as const;
 const speech = { operation: "submitSpeech" } as const;
@@ -88,12 +90,11 @@ export async function createBadDay(): Promise<Day> {
 }
 
 /** One of each, so that what holds an account holds no other job. */
-async function createAccounts({ apply, service }: Stage): Promise<void> {
-  const baseURL = service.config().publicURL ?? "http://service.invalid";
+async function createAccounts({ apply }: Stage): Promise<void> {
   for (const name of ["poor", "revoked"]) {
     const key = name === "revoked" ? "not a key" : "simulator-key";
     await apply({ apiVersion: "v1", kind: "Secret", metadata: { name }, data: { apiKey: base64(key) } });
-    const spec = { baseURL, apiKeySecretRef: { name, key: "apiKey" } };
+    const spec = { baseURL: SERVICE_URL, apiKeySecretRef: { name, key: "apiKey" } };
     await apply({ kind: "Account", metadata: { name }, spec });
   }
 }

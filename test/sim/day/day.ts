@@ -1,5 +1,5 @@
 import { createMetrics, type Metrics } from "../../../src/runtime/metrics.ts";
-import { manifest } from "../../support/manifests.ts";
+import { base64, manifest } from "../../support/manifests.ts";
 import { type Json, textAt } from "../api-server/json.ts";
 import { watchStatuses } from "../invariants/statuses.ts";
 import { createStage, type Stage, waitForCondition } from "../stage/stage.ts";
@@ -15,7 +15,6 @@ export const BILLS_MINUTES = 10;
 /** Of the budget, yuan. */
 export const LIMIT = 500;
 
-export const base64 = (text: string) => Buffer.from(text).toString("base64");
 const output = { storeRef: { name: "results" } };
 const bill = { lastDays: 2, refreshInterval: "1h", exportTo: { configMap: { name: "march", format: "CSV" } } };
 

@@ -11,6 +11,7 @@ import { ANNOTATIONS } from "../../../src/api/v1alpha1/meta.ts";
 import { BATCH_LABEL } from "../../../src/controllers/batch/child.ts";
 import { namespaceResource, type Resource } from "../../../src/kube/resource.ts";
 import type { CoreRequest } from "../../../src/simulator/core.ts";
+import { base64 } from "../../support/manifests.ts";
 import { type Json, objectAt, textAt } from "../api-server/json.ts";
 import type { Cluster } from "./cluster.ts";
 import type { InputPlan, ObjectPlan } from "./objects.ts";
@@ -51,8 +52,6 @@ export const createsSomething = ({ method, path }: Pick<CoreRequest, "method" | 
 
 export const resourceOf = ({ kind }: Pick<ObjectPlan, "kind">): Resource =>
   ({ GpuEndpoint: gpuEndpointResource, SpeechJob: speechJobResource, VideoJob: videoJobResource })[kind];
-
-const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 /** Namespaces, Secrets and the account that every scenario starts with. */
 export function createBase(cluster: Cluster, plan: Plan): void {

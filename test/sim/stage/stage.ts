@@ -12,7 +12,7 @@ import { controlRoutes } from "../../../src/simulator/routes/control.ts";
 import { fileRoutes } from "../../../src/simulator/routes/files.ts";
 import { createService, type Service } from "../../../src/simulator/service.ts";
 import { anonymous } from "../../../tools/cluster/credentials.ts";
-import { merged } from "../../support/manifests.ts";
+import { base64, merged } from "../../support/manifests.ts";
 import { type AnyObject, type AuditEntry, condition, type World } from "../../support/world.ts";
 import { parseJson } from "../api-server/json.ts";
 import { ruleProblems } from "../api-server/rules.ts";
@@ -227,8 +227,6 @@ function instantClient(server: ApiServer): KubeClient {
 }
 
 const serviceURL = (service: Service) => service.config().publicURL ?? "http://service.invalid";
-
-const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 async function createBase({ kube, apply, service }: Stage, { account }: StageOptions): Promise<void> {
   for (const name of ["kube-system", OPERATOR_NAMESPACE, NAMESPACE])

@@ -1,3 +1,4 @@
+import { eventually } from "../../support/world.ts";
 import { type Scheduler, settled } from "../engine/scheduler.ts";
 
 /** How a test lets time pass. */
@@ -51,19 +52,8 @@ export function createTime(scheduler: Scheduler, isBusy: () => boolean, quietTur
 
   return {
     pass,
-    async eventually(what, probe, timeoutMs = GENEROUS_MS) {
-      const end = scheduler.now() + timeoutMs;
-      for (let last: unknown; ; await pass(LOOK_MS)) {
-        try {
-          const value = await probe();
-          if (value !== undefined && value !== false) return value;
-          last = value;
-        } catch (error) {
-          last = error;
-        }
-        if (scheduler.now() > end) throw new Error(`${what}: not within ${timeoutMs / 1000} s; last: ${String(last)}`);
-      }
-    },
+    eventually: (what, probe, timeoutMs = GENEROUS_MS) =>
+      eventually(what, probe, timeoutMs, { now: scheduler.now, pause: () => pass(LOOK_MS) }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FaultInput } from "../../../src/simulator/faults.ts";
+import { refusalBody } from "../../../src/simulator/refusal.ts";
 import { kstatusOf } from "../../support/kstatus.ts";
 import { manifest, type Variant } from "../../support/manifests.ts";
 import { type AnyObject, condition } from "../../support/world.ts";
@@ -17,7 +18,7 @@ type AnswerRow = { name: string; faults: Fault[]; expected: Outcome; account?: R
 const own = (status: number, reason: string): Fault => ({
   kind: "status",
   status,
-  body: { code: status, reason, message: "the service's own words", metadata: {} },
+  body: refusalBody(status, reason, "the service's own words"),
 });
 const garbage = (body: unknown): Fault => ({ kind: "status", status: 200, body });
 const page = (status: number): Fault => ({

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { getCondition } from "../../../../src/api/v1alpha1/conditions.ts";
+import { refusalBody } from "../../../../src/simulator/refusal.ts";
 import { type ReconciledEndpoint, reconciledEndpoint } from "./world.ts";
 
 const MINUTE_MS = 60_000;
@@ -28,7 +29,7 @@ async function provenGone(world: ReconciledEndpoint): Promise<void> {
 const refusal = (status: number, reason: string) => ({
   kind: "status" as const,
   status,
-  body: { code: status, reason, message: "the service's own words", metadata: {} },
+  body: refusalBody(status, reason, "the service's own words"),
   times: 100,
 });
 /** As a person does at the service. */
