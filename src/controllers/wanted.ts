@@ -9,7 +9,7 @@ type WantedBy<T extends KubeObject> = {
   kind: Pick<Kind<T>, "store" | "resource">;
   /** The object that the request was decided on. */
   object: T;
-  account: Pick<AccountHandle, "key">;
+  account: Pick<AccountHandle, "key" | "isOutdated">;
 };
 
 /**
@@ -28,7 +28,8 @@ export function assertWanted<T extends KubeObject>(
   if (stored === undefined) throw unwanted("was deleted");
   if (!isSameJSON(decisionsOf(stored), decisionsOf(object))) throw unwanted("was deleted, paused or changed");
   const handle = accounts.get(account.key)?.handle;
-  if (handle !== undefined && handle !== account) throw unwanted(`lost its account ${account.key}, which changed`);
+  if (account.isOutdated() || (handle !== undefined && handle !== account))
+    throw unwanted(`lost its account ${account.key}, which changed`);
 }
 
 function decisionsOf({ metadata }: KubeObject): unknown {

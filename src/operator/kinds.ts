@@ -17,7 +17,7 @@ import type { SpeechJob } from "../api/v1alpha1/speech-job.ts";
 import type { VideoJob } from "../api/v1alpha1/video-job.ts";
 import { createAccountReconciler } from "../controllers/account/controller.ts";
 import { byAccount, byAccountWithVolumes } from "../controllers/account/dependants.ts";
-import type { AccountWiring } from "../controllers/account/memory.ts";
+import type { AccountWiring } from "../controllers/account/session-usage.ts";
 import { createArtifactStoreReconciler, type StoreHandleOptions } from "../controllers/artifact-store/controller.ts";
 import { type StoreRegistry, storeKey } from "../controllers/artifact-store/registry.ts";
 import { createBatchReconciler } from "../controllers/batch/controller.ts";

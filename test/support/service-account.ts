@@ -77,6 +77,7 @@ export function accountAt(
     addressOf: () => baseURL,
     resultLookup: anyAddress,
     vanished: () => 0,
+    isOutdated: () => false,
     refusal: async () => undefined,
     reportableKeys: async () => ({ kind: "All" }),
     sharing: WHOLE,

@@ -7,11 +7,12 @@ import { createReconciler, PAUSED_MESSAGE, reconcileRequestOf } from "../reconci
 import { assertValidSpec, createValueReader, StalledError } from "../references.ts";
 import { announceStall } from "../report.ts";
 import { announceKey, createOrphanEvents, warnOfBudget, warnOfList } from "./events.ts";
-import { type AccountWiring, createAccountMemory, type Memory } from "./memory.ts";
+import { createAccountMemory, type Memory } from "./memory.ts";
 import { probeAccount } from "./probe.ts";
 import { readSharing, shareFaultsOf } from "./read-sharing.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
 import { SECRET_POLL_MS, secretPollMs } from "./secret-poll.ts";
+import type { AccountWiring } from "./session-usage.ts";
 import { createShareReports } from "./share-reports.ts";
 import { type AccountCounts, type AccountOutcome, accountStatus } from "./status.ts";
 

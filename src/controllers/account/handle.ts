@@ -45,6 +45,8 @@ export type AccountUsage = {
   held(operation: Operation): string | undefined;
   /** Throws unless this process surely serves the account. */
   assertServing(): void;
+  /** Whether the account's spec has changed since it was last read, so that another handle is about to replace this one. */
+  isOutdated(): boolean;
   /** Why objects of a namespace may not use the account, and what to do; undefined: they may. */
   refusal(namespace: string): Promise<string | undefined>;
   /** The API keys whose bills BillReports of a namespace cover. */
@@ -150,6 +152,7 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     keyVersion: () => live.keyVersion,
     digest: (value) => keyedHashOf(value, live.apiKey.trim()),
     maxSpeechCharacters: spec.speech.maxCharacters,
+    isOutdated: usage.isOutdated,
     refusal: usage.refusal,
     reportableKeys: usage.reportableKeys,
     sharing: usage.sharing,

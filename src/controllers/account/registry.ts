@@ -51,6 +51,8 @@ export type AccountHandle = AccountSession & {
   keyVersion(): string;
   /** An HMAC of a value with the API key, for a status. Another key gives another one: compare only under the same `keyVersion`. */
   digest(value: unknown): string;
+  /** Whether the account's spec has changed, so that another handle is about to replace this one: nothing new is sent with it. */
+  isOutdated(): boolean;
   /** Why objects of a namespace may not use the account (ClusterAccount.spec.allowedNamespaces), and what to do; undefined: they may. */
   refusal(namespace: string): Promise<string | undefined>;
   /** The API keys whose bills BillReports of a namespace cover. The key of an Account is in the namespace: all. */
@@ -209,6 +211,7 @@ export function createAccountRegistry(
       const resolved = refOf(key);
       const entry = entries.get(key);
       if (entry?.handle !== undefined && entry.state.kind === "Ready") {
+        if (entry.handle.isOutdated()) return { kind: "Checking" };
         const message = await entry.handle.refusal(namespace);
         if (message !== undefined) {
           return { kind: "Held", reason: "NamespaceNotAllowed", message, ref: resolved, againMs: LABELS_AGAIN_MS };

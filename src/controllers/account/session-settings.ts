@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
 import { parseDuration } from "../../api/schema/duration.ts";
-import { type AccountSpec, LONGEST_REQUEST } from "../../api/v1alpha1/account.ts";
+import { type Account, type AccountSpec, type ClusterAccount, LONGEST_REQUEST } from "../../api/v1alpha1/account.ts";
 import { serviceAddress } from "../../base/service-address.ts";
 import type { BillingSettings } from "../../provider/money/spend.ts";
 import type { SessionOptions } from "../../provider/session.ts";
@@ -42,4 +42,20 @@ export function sessionSettings(
 
 export function billingSettings({ interval, timeZone, settleTime, products }: AccountSpec["billing"]): BillingSettings {
   return { intervalMs: parseDuration(interval), timeZone, settleMs: parseDuration(settleTime), products };
+}
+
+/** The fields of a spec whose change replaces the handle. */
+export function settingsOf(spec: Account["spec"] | ClusterAccount["spec"]): string {
+  const { budget: _budget, billing: _billing, apiKeySecretRef: _ref, ...others } = spec;
+  const { spending: _spending, shares: _shares, ...relevant }: typeof others & SharedFields = others;
+  return JSON.stringify({ ...relevant, baseURL: serviceAddress(spec.baseURL) });
+}
+
+export const specVersion = ({ metadata }: Account | ClusterAccount): string => `${metadata.uid}/${metadata.generation}`;
+
+/** Fields of a ClusterAccount whose change does not replace its handle. */
+type SharedFields = Partial<Pick<ClusterAccount["spec"], "spending" | "shares">>;
+
+export function sharedFieldsOf(spec: Account["spec"] | ClusterAccount["spec"]): SharedFields {
+  return "allowedNamespaces" in spec || "spending" in spec || "shares" in spec ? spec : {};
 }

@@ -82,3 +82,17 @@ it("every kind handles a request of `flux reconcile`", async () => {
     });
   }
 });
+
+it("an object that is created right after a change of the base URL is not bound to the former one", async () => {
+  const world = await startedStage();
+  const { spec } = await waitForCondition(world, "Account", "default", "Ready");
+  await world.patch("Account", "default", { spec: { baseURL: "http://elsewhere.invalid" } });
+  await world.apply(manifest("endpoint", {}, "a"));
+  const waiting = await waitForCondition(world, "GpuEndpoint", "a", "Ready", "False");
+  expect(condition(waiting, "Ready")?.reason).toBe("AccountNotReady");
+  expect(waiting.status?.["account"]).toBeUndefined();
+  expect(await world.audit("createEndpoint")).toEqual([]);
+
+  await world.patch("Account", "default", { spec: { baseURL: spec?.["baseURL"] } });
+  await waitForCondition(world, "GpuEndpoint", "a", "Ready");
+});

@@ -45,6 +45,7 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
     usage: {
       held: () => undefined,
       assertServing: () => {},
+      isOutdated: () => false,
       refusal: async () => undefined,
       reportableKeys: async () => ({ kind: "All" }),
       sharing: WHOLE,
