@@ -8,7 +8,7 @@ export const OBJECT_GUARDS: readonly Mutant[] = [
     find: "      const metadata = { name, resourceVersion };",
     replace: "      const metadata = { name, resourceVersion: undefined };",
     breaks: ["TerminalPhase", "PaidOnce", "OneEndpoint", "TrueStatus", "Stable"],
-    tests: "test/unit/controllers",
+    tests: "test/unit/controllers/controller-deps",
   },
   {
     name: "bound-account",
