@@ -1,16 +1,19 @@
 import { ANNOTATIONS } from "../api/v1alpha1/meta.ts";
-import type { KubeObject } from "../kube/types.ts";
+import type { Clock } from "../base/clock.ts";
+import { type KubeObject, keyOf } from "../kube/types.ts";
 import type { Reconcile, ReconcileContext, Request, Result } from "../runtime/controller.ts";
 import { isShortened } from "../runtime/shortened.ts";
 import type { Kind } from "./controller-deps.ts";
+import { patienceOf, type ShownObject } from "./report.ts";
 
 /** The message of objects that use a paused object of which the operator knows nothing. */
 export const PAUSED_MESSAGE =
   "it is paused, and the operator has not used it since its start: remove the annotation mooring.dev/paused";
 
 /** The steps of one kind. `createReconciler` calls exactly one of them per reconcile, in the order of this list. */
-export type ReconcileSteps<T extends KubeObject> = {
+export type ReconcileSteps<T extends ShownObject> = {
   kind: Pick<Kind<T>, "store">;
+  clock: Pick<Clock, "now">;
   /**
    * The whole object, for kinds whose reconciles use fields that `shortened` drops. Undefined: it is not there any more. Called for
    * shortened objects only. Default: the object of the store.
@@ -27,7 +30,7 @@ export type ReconcileSteps<T extends KubeObject> = {
 };
 
 /** Handles what is the same for every kind: deletion, pause and reconcile requests. */
-export function createReconciler<T extends KubeObject>(steps: ReconcileSteps<T>): Reconcile {
+export function createReconciler<T extends ShownObject>(steps: ReconcileSteps<T>): Reconcile {
   return async (request, context) => {
     const object = steps.kind.store.get(request.key);
     if (object === undefined) return steps.forgetDeleted?.(request, context);
@@ -44,7 +47,8 @@ export function createReconciler<T extends KubeObject>(steps: ReconcileSteps<T>)
   async function step(object: T, context: ReconcileContext): Promise<Result> {
     if (object.metadata.deletionTimestamp !== undefined) return steps.finalize?.(object, context);
     if (isPaused(object)) return steps.pause?.(object, context);
-    return steps.reconcile(object, reconcileRequestOf(object), context);
+    const again = await steps.reconcile(object, reconcileRequestOf(object), context);
+    return earlierOf(again, patienceOf(steps.kind.store.get(keyOf(object)) ?? object, steps.clock.now()));
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ConditionUpdate, getCondition, removeCondition, setConditions } from "../api/v1alpha1/conditions.ts";
+import type { Reason } from "../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../base/clock.ts";
 import type { Condition, KubeObject } from "../kube/types.ts";
 import type { Result } from "../runtime/controller.ts";
@@ -43,29 +44,66 @@ export function stalledCondition({ reason, message }: Cause): ConditionUpdate {
   return { type: "Stalled", status: "True", reason, message };
 }
 
+/** What an object refers to is not there: it may still be applied. */
+const NOT_THERE: readonly string[] = [
+  "AccountNotFound",
+  "ConfigMapNotFound",
+  "SecretNotFound",
+  "SourceNotFound",
+  "StoreNotReady",
+] satisfies Reason[];
+
+/**
+ * How long a new object waits for what it refers to, before a user is asked to act: objects that are applied together arrive in any order,
+ * and operators create Secrets some seconds later.
+ */
+const APPLY_MS = 15_000;
+
+/** How much longer an object waits for what it refers to, ms. `now`: ms since the epoch. */
+function patienceMs(
+  reason: string | undefined,
+  { creationTimestamp = "" }: KubeObject["metadata"],
+  now: number,
+): number {
+  const leftMs = Date.parse(creationTimestamp) + APPLY_MS - now;
+  return leftMs > 0 && NOT_THERE.includes(reason ?? "") ? Math.min(leftMs, APPLY_MS) : 0;
+}
+
+/** When an object that waits for what it refers to is Stalled, unless it is there by then. */
+export function patienceOf({ metadata, status }: ShownObject, now: number): Result {
+  const leftMs = patienceMs(getCondition(status?.conditions, "Reconciling")?.reason, metadata, now);
+  return leftMs > 0 ? { requeueAfterMs: leftMs } : undefined;
+}
+
+export type ShownObject = KubeObject<unknown, { conditions?: Condition[] | undefined } | undefined>;
+
 /**
  * The conditions of an object after a reconcile. Every update carries the generation. Reconciling and Stalled are removed unless
  * an update sets one of them. `now`: ms since the epoch.
  */
 export function mergeConditions(
   previous: readonly Condition[] | undefined,
-  updates: readonly ConditionUpdate[],
-  observedGeneration: number,
+  results: readonly ConditionUpdate[],
+  metadata: KubeObject["metadata"],
   now: number,
 ): Condition[] {
+  const updates = results.flatMap((update) =>
+    update.type === "Stalled" && patienceMs(update.reason, metadata, now) > 0 ? waitingConditions(update) : [update],
+  );
   const transient = updates.some(({ type }) => type === "Reconciling" || type === "Stalled");
   const kept = transient ? [...(previous ?? [])] : removeCondition(removeCondition(previous, "Reconciling"), "Stalled");
-  const stamped = updates.map((update) => ({ ...update, observedGeneration }));
+  const stamped = updates.map((update) => ({ ...update, observedGeneration: metadata.generation }));
   return setConditions(kept, stamped, rfc3339(now));
 }
 
 /** Emits one Warning event when an object becomes Stalled, or stalls for another reason. `action`: what was tried. */
 export function announceStall(
   recorder: Pick<EventRecorder, "warning">,
-  object: KubeObject<unknown, { conditions?: Condition[] | undefined } | undefined>,
-  cause: Pick<Condition, "reason" | "message"> | undefined,
+  object: ShownObject,
+  after: ShownObject["status"],
   action: string,
 ): void {
+  const cause = getCondition(after?.conditions, "Stalled");
   if (cause === undefined) return;
   const before = getCondition(object.status?.conditions, "Stalled");
   if (before?.reason === cause.reason && before.message === cause.message) return;

@@ -1,6 +1,5 @@
 import type { Reason } from "../api/v1alpha1/reasons.ts";
 import { ArtifactError, type ArtifactErrorKind } from "../artifacts/errors.ts";
-import type { KubeObject } from "../kube/types.ts";
 import { ServiceError } from "../provider/errors.ts";
 import { StalledError } from "./references.ts";
 
@@ -23,26 +22,17 @@ export type Cause = { reason: Reason; message: string };
 const RATE_LIMITED_MS = 2_000;
 const REFERENCE_RETRY_MS = 15_000;
 
-type HeldVerdict = Extract<Verdict, { kind: "Waiting" | "Stalled" }>;
-
-/** How long an object waits for its account: objects that are applied together, as by `kubectl apply -f` of a folder, arrive in any order. */
-const APPLY_MS = 15_000;
-
 /**
  * The verdict on an object whose account is held. An account that exists and cannot be used shows on itself what it waits for; only the
- * object can show that its account does not exist, or does not allow its namespace. `now`: ms since the epoch.
+ * object can show that its account does not exist, or does not allow its namespace.
  */
-export function heldVerdict(
-  { reason, message, againMs }: Cause & { againMs?: number },
-  { metadata }: Pick<KubeObject, "metadata">,
-  now: number,
-): HeldVerdict {
+export function heldVerdict({
+  reason,
+  message,
+  againMs,
+}: Cause & { againMs?: number }): Extract<Verdict, { kind: "Waiting" | "Stalled" }> {
   const cause = { reason, message, ...(againMs === undefined ? {} : { againMs }) };
-  if (reason === "AccountNotReady") return { kind: "Waiting", ...cause };
-  const newMs = Date.parse(metadata.creationTimestamp ?? "") + APPLY_MS - now;
-  if (reason === "AccountNotFound" && newMs > 0)
-    return { kind: "Waiting", ...cause, againMs: Math.min(newMs, APPLY_MS) };
-  return { kind: "Stalled", ...cause };
+  return reason === "AccountNotReady" ? { kind: "Waiting", ...cause } : { kind: "Stalled", ...cause };
 }
 
 /** Converts every error of a step. An error of an unknown type is retried with backoff. */

@@ -1,5 +1,4 @@
 import { type Account, type ClusterAccount, isClusterAccount } from "../../api/v1alpha1/account.ts";
-import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import type { Reconcile, ReconcileContext, Result } from "../../runtime/controller.ts";
 import { readPrices } from "../billing/prices.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
@@ -33,6 +32,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
 
   return createReconciler<T>({
     kind,
+    clock,
     async forgetDeleted(request) {
       const key = keyOfAccount(request);
       wiring.servers.depart(key);
@@ -130,7 +130,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     });
     warnOfBudget(shared.recorder, object, status);
     warnOfList(shared.recorder, object, status);
-    announceStall(shared.recorder, object, getCondition(status.conditions, "Stalled"), "Probe");
+    announceStall(shared.recorder, object, status, "Probe");
     await kind.patchStatus(object, status, signal);
     if (isClusterAccount(object) && memory !== undefined) await shareReports.write(object, memory.handle, signal);
     const isReady = accounts.get(key)?.state.kind === "Ready";

@@ -1,11 +1,12 @@
 import { type Account, type AccountStatus, type ClusterAccount, showsSpending } from "../../api/v1alpha1/account.ts";
-import { type ConditionUpdate, setConditions } from "../../api/v1alpha1/conditions.ts";
+import type { ConditionUpdate } from "../../api/v1alpha1/conditions.ts";
 import type { Reason } from "../../api/v1alpha1/reasons.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { formatYuan } from "../../base/money.ts";
 import type { Spend } from "../../provider/money/spend.ts";
 import type { Unbilled } from "../../submission/reservations.ts";
 import { type Prices, shownPrices } from "../billing/prices.ts";
+import { mergeConditions } from "../report.ts";
 import type { ShownTasks } from "./abandoned-tasks.ts";
 import { budgetCondition, shownBudgets } from "./budget.ts";
 import type { Probe } from "./probe.ts";
@@ -68,7 +69,7 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
     ...budgetUpdates(budget),
     ...listUpdates(facts.listFailure),
     ...shareUpdates(facts.shareFaults),
-  ].map((update) => ({ ...update, observedGeneration: generation }));
+  ];
   // A budget that the spec no longer has is not exceeded.
   const kept = (base.conditions ?? []).filter(
     ({ type, lastTransitionTime }) =>
@@ -77,7 +78,6 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
       (facts.shareFaults !== undefined || type !== "SharesValid") &&
       (type !== "Contested" || now - Date.parse(lastTransitionTime) < CONTESTED_MS),
   );
-  const stalled = updates.some(({ type }) => type === "Stalled");
   return {
     ...base,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
@@ -97,11 +97,7 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
     ...(spend === undefined || !shows ? {} : { spend: shownSpend(spend) }),
     ...(facts.prices === undefined || !shows ? {} : { prices: shownPrices(facts.prices) }),
     ...(budget?.keys === undefined ? {} : { budgets: shownBudgets(budget.keys) }),
-    conditions: setConditions(
-      kept.filter(({ type }) => stalled || type !== "Stalled"),
-      updates,
-      rfc3339(now),
-    ),
+    conditions: mergeConditions(kept, updates, object.metadata, now),
   };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { specProblem } from "../../api/manifest/spec-problem.ts";
-import type { ArtifactStore } from "../../api/v1alpha1/artifact-store.ts";
+import type { ArtifactStore, ArtifactStoreStatus } from "../../api/v1alpha1/artifact-store.ts";
 import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import { type CopyHandleOptions, openStore, type StoreLimits, type StoreOptions } from "../../artifacts/handle.ts";
@@ -12,6 +12,7 @@ import type { EventRecorder } from "../../runtime/recorder.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE } from "../reconciler.ts";
 import { assertValidSpec, createValueReader, StalledError } from "../references.ts";
+import { announceStall } from "../report.ts";
 import type { StoreKey, StoreRegistry } from "./registry.ts";
 import { limitsOf, locationOf, type StoreWiring, settingsOf } from "./settings.ts";
 import { artifactStoreStatus, probeVerdict, READY_MESSAGE, type StoreVerdict } from "./status.ts";
@@ -77,6 +78,7 @@ export function createArtifactStoreReconciler(
 
   return createReconciler<ArtifactStore>({
     kind,
+    clock,
     async forgetDeleted({ key }) {
       await forget(key);
       return undefined;
@@ -103,17 +105,24 @@ export function createArtifactStoreReconciler(
 
       const verdict = await observe(store, key, requested !== undefined, signal);
       const facts = { location: locationOf(store.spec, wiring.artifactRoot), handledRequest: requested };
-      await kind.patchStatus(store, artifactStoreStatus(store, verdict, facts, clock.now()), signal);
-      announce(shared.recorder, store, verdict);
+      const status = artifactStoreStatus(store, verdict, facts, clock.now());
+      await kind.patchStatus(store, status, signal);
+      announce(shared.recorder, store, verdict, status);
       return { requeueAfterMs: lifeOf(verdict) };
     },
   });
 }
 
 /** One event when a store becomes usable, or unusable for another reason. */
-function announce(recorder: EventRecorder, store: ArtifactStore, verdict: StoreVerdict): void {
+function announce(
+  recorder: EventRecorder,
+  store: ArtifactStore,
+  verdict: StoreVerdict,
+  status: ArtifactStoreStatus,
+): void {
   const before = getCondition(store.status?.conditions, "Ready")?.reason;
-  if (verdict.kind === "Done") {
+  if (verdict.kind === "Stalled") announceStall(recorder, store, status, "Probe");
+  else if (verdict.kind === "Done") {
     if (before !== "Ready") recorder.normal(store, "Ready", "Probe", READY_MESSAGE);
   } else if (before !== verdict.reason) {
     recorder.warning(store, verdict.reason, "Probe", verdict.message);

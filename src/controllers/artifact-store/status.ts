@@ -43,7 +43,7 @@ export function artifactStoreStatus(
     observedGeneration: generation,
     ...(facts.handledRequest === undefined ? {} : { lastHandledReconcileAt: facts.handledRequest }),
     location: facts.location,
-    conditions: mergeConditions(base.conditions, [updateOf(verdict)], generation, now),
+    conditions: mergeConditions(base.conditions, [updateOf(verdict)], store.metadata, now),
   };
 }
 

@@ -44,6 +44,7 @@ export function createBatchReconciler(
   const referenceKey = (key: string) => `${kind.resource.plural}:${key}`;
   const run = createReconciler<MediaBatch>({
     kind,
+    clock: shared.clock,
     reconcile,
     forgetDeleted: ({ key }, context) => removeDeleted(key, context),
     finalize: (batch, context) => removeDeleted(keyOf(batch), context),
@@ -102,7 +103,7 @@ export function createBatchReconciler(
     const resolved = await shared.accounts.resolve(accountToUse(batch), namespace);
     if (resolved.kind === "Checking") return undefined;
     if (resolved.kind === "Held") {
-      const verdict = heldVerdict(resolved, batch, shared.clock.now());
+      const verdict = heldVerdict(resolved);
       return hold(batch, { ...verdict, kind: "Held", stalled: verdict.kind === "Stalled" }, context);
     }
     const { object } = batch.spec.items;
@@ -120,7 +121,7 @@ export function createBatchReconciler(
       memory.batch = batch;
       const round = await runRound({ deps, memory, context: parts, items, store: store.store });
       memory.batch = round.batch;
-      announceStall(shared.recorder, batch, getCondition(round.batch.status?.conditions, "Stalled"), "Run");
+      announceStall(shared.recorder, batch, round.batch.status, "Run");
       if (!round.fresh) return { requeueAfterMs: ROUND_MS };
       if (round.plan.ended) return await end(round, store.store, signal);
       const again = againOf(round.batch, items, shared.clock.now());
@@ -135,7 +136,7 @@ export function createBatchReconciler(
   /** Nothing more is started for now. */
   async function hold(batch: MediaBatch, { againMs, ...outcome }: Held, { signal }: ReconcileContext): Promise<Result> {
     const after = await kind.patchStatus(batch, batchStatusOf(batch, {}, outcome, shared.clock.now()), signal);
-    announceStall(shared.recorder, batch, outcome.stalled ? outcome : undefined, "Run");
+    announceStall(shared.recorder, batch, after.status, "Run");
     return after.status?.startTime === undefined && againMs === undefined
       ? undefined
       : { requeueAfterMs: againMs ?? AGAIN_MS };
@@ -154,7 +155,7 @@ export function createBatchReconciler(
     const failure = getCondition(after.status?.conditions, "Failed");
     const { total } = after.status ?? {};
     const all = total === 1 ? "The item succeeded" : `All ${total} items succeeded`;
-    if (failure?.status === "True") announceStall(shared.recorder, batch, failure, "Run");
+    if (failure?.status === "True") announceStall(shared.recorder, batch, after.status, "Run");
     else shared.recorder.normal(batch, "Completed", "Run", all);
     return { requeueAfterMs: 0 };
   }

@@ -34,7 +34,7 @@ export function batchStatusOf(
     status.duration = formatDuration(ran);
   }
   const updates = [...suspendedCondition(batch, outcome), ...conditionsOf(batch, status, outcome)];
-  status.conditions = mergeConditions(batch.status?.conditions, updates, generation, now);
+  status.conditions = mergeConditions(batch.status?.conditions, updates, batch.metadata, now);
   return status;
 }
 

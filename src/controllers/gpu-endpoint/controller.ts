@@ -59,6 +59,7 @@ export function createGpuEndpointReconciler(
 
   const reconcile = createReconciler<GpuEndpoint>({
     kind,
+    clock: shared.clock,
     readWhole: (endpoint, { signal }) => wholes.read(endpoint, signal),
     async forgetDeleted({ key }) {
       forgetReferences(key);
@@ -109,8 +110,7 @@ export function createGpuEndpointReconciler(
   /** One step toward the spec, where the account and the claims of other objects allow it. */
   async function step(left: Left, resolved: Usable | Held, facts: Facts): Promise<Outcome> {
     const { endpoint } = left;
-    if (resolved.kind === "Held")
-      return { ...emptyOutcome(heldVerdict(resolved, endpoint, shared.clock.now())), outdated: true };
+    if (resolved.kind === "Held") return { ...emptyOutcome(heldVerdict(resolved)), outdated: true };
     const { account } = resolved;
     const problem = specProblem(kind.resource, endpoint.spec);
     if (problem !== undefined) return emptyOutcome({ kind: "Stalled", reason: "InvalidSpec", message: problem });
@@ -193,7 +193,7 @@ async function report(
   const status = withEndpointCost(endpoint, complete, visible, now);
 
   warn(shared.recorder, endpoint, outcome);
-  announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
+  announceStall(shared.recorder, endpoint, status, "Reconcile");
   memories.observe(await kind.patchStatus(endpoint, status, signal));
   metrics.moved(endpoint, status, memories.of(endpoint));
 

@@ -159,8 +159,8 @@ async function obstructed({ shared, kind, left, departed, context }: Finalizing,
   const message = `${obstacle.message}. To delete only the object and keep the endpoint: ${COMMANDS.retain(targetOf(endpoint, "GpuEndpoint"))}`;
   const verdict = { ...obstacle, message };
   const outcome: Outcome = { ...emptyOutcome(verdict), outdated: true };
-  announceStall(shared.recorder, endpoint, verdict.kind === "Stalled" ? verdict : undefined, "Reconcile");
   const status = statusOf(endpoint, { written: {}, outcome, requested: undefined }, shared.clock.now());
+  announceStall(shared.recorder, endpoint, status, "Reconcile");
   await kind.patchStatus(endpoint, status, context.signal);
   return requeueOf(verdict);
 }

@@ -74,7 +74,7 @@ export function statusOf(endpoint: GpuEndpoint, { outcome, requested, ...update 
     status.state = "NotFound";
   }
   const updates = conditionsOf(endpoint, status, { ...outcome, record }, now);
-  status.conditions = mergeConditions(previous.conditions, updates, metadata.generation, now);
+  status.conditions = mergeConditions(previous.conditions, updates, metadata, now);
   const lastChange = lastChangeOf(endpoint, status, request, now);
   if (lastChange !== undefined) status.lastChange = lastChange;
   return status;

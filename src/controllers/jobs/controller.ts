@@ -36,7 +36,7 @@ export function createJobReconciler<T extends Job>(
   const live = createLiveJobs(deps);
   const referenceKey = (key: string) => `${kind.resource.plural}:${key}`;
   const callbackKey = (key: string) => `${kind.resource.kind}:${key}`;
-  const run = createReconciler<T>({ kind, finalize: live.finalize, pause, reconcile });
+  const run = createReconciler<T>({ kind, clock: shared.clock, finalize: live.finalize, pause, reconcile });
 
   return {
     async reconcile(request, context) {

@@ -75,7 +75,7 @@ async function observeWaiting<T extends Job>(
   const store = storeOf(context);
   if (resolved.kind === "Checking" || store?.kind === "Checking") return undefined;
   if (store?.kind === "Held") return blocked({ reason: store.reason, message: store.message, stalled: true });
-  if (resolved.kind === "Held") return blocked(heldAccount(resolved, context));
+  if (resolved.kind === "Held") return blocked(heldAccount(resolved));
   const full = store?.store.full();
   if (full !== undefined) return blocked({ reason: "StoreFull", message: full, stalled: true, againMs: FULL_STORE_MS });
   const { account } = resolved;

@@ -31,8 +31,7 @@ export async function observeTracking<T extends Job>(
   if (copy !== undefined) return { observation: observeFirstCopy(copy) };
   const resolved = await accountOfTask(deps.shared, job);
   if (resolved.kind === "Checking") return undefined;
-  if (resolved.kind === "Held")
-    return { observation: observeTask(context, taskID, undefined, heldAccount(resolved, context)) };
+  if (resolved.kind === "Held") return { observation: observeTask(context, taskID, undefined, heldAccount(resolved)) };
   const { account } = resolved;
   const mismatch = mismatchOf(job, account);
   if (mismatch !== undefined) return { observation: observeTask(context, taskID, undefined, mismatch) };

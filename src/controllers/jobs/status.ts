@@ -68,7 +68,7 @@ export function jobStatusOf(job: Job, change: StatusChange, outcome: JobOutcome,
   const known = tellsOfAttachment(previous, outcome)
     ? previous.conditions
     : removeCondition(previous.conditions, "TaskAttached");
-  status.conditions = mergeConditions(known, jobConditions(job, status, outcome), generation, now);
+  status.conditions = mergeConditions(known, jobConditions(job, status, outcome), job.metadata, now);
   status.timeline = timelineOf(job.status, status, outcome.phase === "Suspended", now);
   return status;
 }

@@ -13,7 +13,6 @@ import type { AccountHandle, Resolved } from "../account/registry.ts";
 import type { ControllerDeps } from "../controller-deps.ts";
 import { heldVerdict } from "../verdict.ts";
 import { isInFlight } from "./in-flight.ts";
-import type { JobContext } from "./observations.ts";
 import { type Block, type Job, type JobStatus, paidOperation, type TaskFollower, workOf } from "./types.ts";
 
 export function createTaskFollower(shared: Pick<ControllerDeps, "accounts" | "admission" | "clock">): TaskFollower {
@@ -62,11 +61,8 @@ export async function accountOfTask({ accounts }: Pick<ControllerDeps, "accounts
 }
 
 /** The job waits for its account. */
-export function heldAccount(
-  held: Extract<Resolved, { kind: "Held" }>,
-  { job, now }: Pick<JobContext, "job" | "now">,
-): Block {
-  const { kind, ...block } = heldVerdict(held, job, now);
+export function heldAccount(held: Extract<Resolved, { kind: "Held" }>): Block {
+  const { kind, ...block } = heldVerdict(held);
   return { ...block, stalled: kind === "Stalled" };
 }
 

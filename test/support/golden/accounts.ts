@@ -42,7 +42,7 @@ export function accountAfter(
   const object: Account = {
     apiVersion: "mooring.dev/v1alpha1",
     kind: "Account",
-    metadata: storedMeta({ name: "default" }),
+    metadata: storedMeta({ name: "default", creationTimestamp: "2026-02-28T00:00:00Z" }),
     spec: accountSpecSchema.parse(manifest("account", spec).spec),
     ...(before === undefined ? {} : { status: before }),
   };

@@ -35,6 +35,7 @@ export const active = (status: string | undefined, change = {}): JobOutcome => (
 /** A job after an outcome. */
 export function jobAfter(before: JobStatus | undefined, outcome: JobOutcome, spec = {}): Job & { status: JobStatus } {
   const job = videoJobOf("image", spec, before);
+  job.metadata.creationTimestamp = "2026-02-28T00:00:00Z";
   return { ...job, status: jobStatusOf(job, {}, outcome, START) };
 }
 

@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { createReconciler, reconcileRequestOf } from "../../../src/controllers/reconciler.ts";
-import type { KubeObject } from "../../../src/kube/types.ts";
+import type { Condition, KubeObject } from "../../../src/kube/types.ts";
 import { createStore } from "../../../src/runtime/store.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/scripted-api-server.ts";
 import { storedMeta } from "../../support/stored-meta.ts";
 
 const OWN = "mooring.dev/reconcile-requested-at";
 const FLUX = "reconcile.fluxcd.io/requestedAt";
 
-type Thing = KubeObject<object, { lastHandledReconcileAt?: string }>;
+type Thing = KubeObject<object, { lastHandledReconcileAt?: string; conditions?: Condition[] }>;
 const thing = (
   change: { annotations?: Record<string, string>; deletionTimestamp?: string },
   handled?: string,
@@ -59,6 +60,7 @@ describe("createReconciler", () => {
     if (object !== undefined) store.upsert(object);
     const reconcile = createReconciler<Thing>({
       kind: { store },
+      clock: createFakeClock(),
       forgetDeleted: step("forgetDeleted"),
       finalize: step("finalize"),
       pause: step("pause"),

@@ -11,7 +11,7 @@ import { announceStall, requeueOf } from "../../report.ts";
 import { heldVerdict } from "../../verdict.ts";
 import { type ReportStep, refresh, stalled } from "./refresh.ts";
 import { showsSource, sourceOf } from "./source.ts";
-import { problemOf, type ReportOutcome, statusOf } from "./status.ts";
+import { type ReportOutcome, statusOf } from "./status.ts";
 
 /** How often a final report of a ClusterAccount is checked: no watch shows changed labels of a namespace. */
 const LABELS_CHANGE_MS = 5 * 60_000;
@@ -26,6 +26,7 @@ export function createBillReportReconciler(
 
   return createReconciler<BillReport>({
     kind,
+    clock: shared.clock,
     async reconcile(report, request, { signal }) {
       const sameSpec = report.status?.observedGeneration === report.metadata.generation;
       const step = await observe(report, sameSpec && request === undefined, signal);
@@ -34,7 +35,7 @@ export function createBillReportReconciler(
       const handled = outcome.kind === "Waiting" || outcome.kind === "Retry" ? undefined : request;
       const status = statusOf(report, outcome, { account, keyIDs, handledRequest: handled }, clock.now());
       const after = await kind.patchStatus(report, status, signal);
-      announceStall(shared.recorder, report, problemOf(outcome), "Report");
+      announceStall(shared.recorder, report, status, "Report");
       const isDone = outcome.kind === "Read" || outcome.kind === "Current";
       return requeueOf(isDone ? { ...outcome, kind: "Done" } : outcome) ?? recheckOf(after.status);
     },
@@ -48,7 +49,7 @@ export function createBillReportReconciler(
     const resolved = await shared.accounts.resolve(accountToUse(report), report.metadata.namespace);
     if (resolved.kind === "Checking") return undefined;
     if (resolved.kind === "Held") {
-      return final ? undefined : { outcome: heldVerdict(resolved, report, shared.clock.now()) };
+      return final ? undefined : { outcome: heldVerdict(resolved) };
     }
     const { account, ref } = resolved;
     const found = await sourceOf(report, account);

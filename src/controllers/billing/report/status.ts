@@ -72,7 +72,7 @@ export function statusOf(
   if (exportRemoved) delete status.export;
   if (outcome.kind === "Read" && keyIDs !== undefined) status.keyIDs = [...keyIDs];
   const before = exportRemoved ? removeCondition(status.conditions, "Exported") : status.conditions;
-  status.conditions = mergeConditions(before, updatesOf(status, outcome), generation, now);
+  status.conditions = mergeConditions(before, updatesOf(status, outcome), report.metadata, now);
   return status;
 }
 

@@ -50,6 +50,7 @@ async function setUp(spec: Change, status: VideoJobStatus = submitted) {
   /** How long a write of the status takes, ms. */
   let writeMs = 0;
   const job = videoJobOf("image", spec, status);
+  job.metadata.creationTimestamp = "2026-02-28T22:00:00Z";
   const api = await jobApi(job, { onStored: () => w.clock.setWallClock(writeMs) });
   const [bound, other] = [tasksOf(), tasksOf()];
   let allowed = true;
