@@ -28,7 +28,8 @@ export default defineConfig({
     ...(places === undefined ? {} : { setupFiles: ["test/sim/mutants/random/reached-by-tests.ts"] }),
     environment: "node",
     isolate: false,
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    // Together less than LONGEST_SILENCE_MS: a test that waits for ever fails by its name.
+    testTimeout: 90_000,
+    hookTimeout: 45_000,
   },
 });
