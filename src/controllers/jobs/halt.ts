@@ -122,7 +122,9 @@ export function attach({ taskID, account, submission }: Observation<"Attachable"
 
 /** The message of the halt stays: its options remain. */
 export function showNotAttached({ reason, message, permanent }: Observation<"NotAttached">, { job }: JobContext): Step {
-  const advice = `set ${ANNOTATIONS.attachTask} to the ID of another task, or remove the annotation`;
+  const remove = "remove the annotation";
+  const hasTasks = taskOf(paidOperation(job)) !== undefined;
+  const advice = hasTasks ? `set ${ANNOTATIONS.attachTask} to the ID of another task, or ${remove}` : remove;
   const notAttached = { reason, message: permanent ? `${message}: ${advice}` : message };
   return {
     outcome: { phase: "Halted", ...haltOf(job), notAttached },
