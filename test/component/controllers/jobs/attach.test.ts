@@ -270,7 +270,10 @@ describe("given a halted job with the annotation attach-task", () => {
     const job = { ...speechJobOf("turbo"), status: halted } as SpeechJob;
     const w = await setUp({ job, annotations: { [annotation]: "task-1" } });
     await w.reconcile();
-    expect(w.attached()).toMatchObject({ reason: "TaskMismatch", message: expect.stringMatching(/makes no task: remove the annotation$/) });
+    expect(w.attached()).toMatchObject({
+      reason: "TaskMismatch",
+      message: expect.stringMatching(/makes no task: remove the annotation$/),
+    });
     expect(w.calls).toEqual([]);
   });
 
