@@ -19,9 +19,32 @@ export async function failingTest(mutant: string, filters: readonly string[]): P
   return end && (/FAIL +(.*)/.exec(output)?.[1] ?? /.*Error: .*/.exec(output)?.[0] ?? end);
 }
 
+/** Starts a program in a process group of its own: a worker of a test runner that is killed would go on with an endless loop. */
 export function startWith(mutant: string, args: readonly string[]) {
   const env = { ...process.env, MOORING_MUTANT: mutant, NO_COLOR: "1" };
-  return spawn(process.execPath, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  if (!endsAll) for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, killAll);
+  endsAll = true;
+  running.add(child);
+  child.once("exit", () => killGroup(child));
+  return child;
+}
+
+const running = new Set<ChildProcess>();
+let endsAll = false;
+
+function killAll(): void {
+  for (const child of running) killGroup(child);
+  process.exit(1);
+}
+
+export function killGroup(child: ChildProcess): void {
+  running.delete(child);
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // The whole group has ended.
+  }
 }
 
 /** How it ended, unless it passed. */
@@ -29,7 +52,7 @@ export function endOf(child: ChildProcess): Promise<string | undefined> {
   let isSilent = false;
   const silence = setTimeout(() => {
     isSilent = true;
-    child.kill("SIGKILL");
+    killGroup(child);
   }, LONGEST_SILENCE_MS);
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", () => silence.refresh());
   return new Promise((resolve) =>

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { endOf, failingTest, startWith } from "../failing-test.ts";
+import { endOf, failingTest, killGroup, startWith } from "../failing-test.ts";
 import { type Mutant, ROOT } from "../mutant.ts";
 import type { Reach } from "./reach.ts";
 
@@ -46,7 +46,7 @@ async function violation(mutant: string, seeds: readonly number[]): Promise<Noti
     const report: { seed: number; violation?: { invariant: string } } = JSON.parse(line);
     if (report.violation === undefined) continue;
     found ??= `${report.violation.invariant} (seed ${report.seed})`;
-    child.kill();
+    killGroup(child);
   }
   return found ?? (await ended);
 }
