@@ -229,6 +229,16 @@ describe("given a task whose polls keep failing", () => {
     ]);
   });
 
+  it("a long error is cut to 200 characters, so that the command after it is complete", async () => {
+    const w = await setUp({});
+    w.bound.fail(failure("Timeout", "late ".repeat(200)));
+    await w.clock.advance(11 * minute);
+    await w.reconcile();
+    const { message = "" } = ready(w.status()) ?? {};
+    expect(/\((.*?)\)\. Mooring/.exec(message)?.[1]).toHaveLength(200);
+    expect(message).toMatch(/Give up: kubectl delete videojob -n team sea$/);
+  });
+
   it("a poll that succeeds again takes the slot back and clears the status", async () => {
     const w = await setUp({});
     w.bound.fail(failure("NotFound", "404"));
