@@ -15,6 +15,8 @@ import type { Cause, Verdict } from "./verdict.ts";
  * | Waiting, Retry | False, or Unknown | True | | | `againMs`; backoff |
  * | Stalled | False | | True | Warning, once per message | `againMs` |
  * | Failed | False | | True, with Failed=True | Warning, once per message | |
+ *
+ * While a new object refers to something that is not there, Stalled shows as Waiting (`APPLY_MS`).
  */
 export function conditionsOf(verdict: Verdict, done: ConditionUpdate, waitingReady: "False" | "Unknown" = "False") {
   switch (verdict.kind) {
@@ -44,7 +46,7 @@ export function stalledCondition({ reason, message }: Cause): ConditionUpdate {
   return { type: "Stalled", status: "True", reason, message };
 }
 
-/** What an object refers to is not there: it may still be applied. */
+/** Reasons of an object that refers to something that is not there, and may still be applied. */
 const NOT_THERE: readonly string[] = [
   "AccountNotFound",
   "ConfigMapNotFound",
@@ -69,7 +71,7 @@ function patienceMs(
   return leftMs > 0 && NOT_THERE.includes(reason ?? "") ? Math.min(leftMs, APPLY_MS) : 0;
 }
 
-/** When an object that waits for what it refers to is Stalled, unless it is there by then. */
+/** When an object that waits for what it refers to is looked at again: it is Stalled then, unless that is there. */
 export function patienceOf({ metadata, status }: ShownObject, now: number): Result {
   const leftMs = patienceMs(getCondition(status?.conditions, "Reconciling")?.reason, metadata, now);
   return leftMs > 0 ? { requeueAfterMs: leftMs } : undefined;
