@@ -143,4 +143,11 @@ describe("the budget that a create reserves", () => {
     await world.reconcile();
     expect(world.reserved()).toBe(reserved);
   });
+
+  it("is none for a suspended endpoint, which has no workers", async () => {
+    const world = await reconciledEndpoint({ suspend: true });
+    await world.bench.fault({ kind: "resetAfter", operation: "createEndpoint" });
+    await world.reconcile();
+    expect([(await world.bench.audit("?operation=createEndpoint")).length, world.reserved()]).toEqual([1, 0]);
+  });
 });
