@@ -1,4 +1,4 @@
-import { type Clock, delay } from "../base/clock.ts";
+import { type Clock, delay, rfc3339 } from "../base/clock.ts";
 import { isConflict, KubeError } from "../kube/errors.ts";
 import type { Resource } from "../kube/resource.ts";
 import { type KubeObject, keyOf } from "../kube/types.ts";
@@ -14,7 +14,7 @@ export type RecordedObject<T extends KubeObject> = {
   /** Writes the record to this version of the object. @throws KubeError 409 when the object has another version */
   write(object: T, record: SubmissionRecord, signal: AbortSignal): Promise<T>;
   /** The record that the object has. */
-  shown(object: T): { id: string; sender?: string | undefined } | undefined;
+  shown(object: T): { id: string; sender?: string | undefined; time?: string | undefined } | undefined;
   /** Whether a record may be written to this version of the object: it shows no other request. */
   mayWrite(object: T): boolean;
   /** The object as a consistent read shows it after a conflict. */
@@ -28,7 +28,7 @@ const BACKOFF = { baseMs: 50, capMs: 5_000, jitter: 0.5 };
 /**
  * Writes the record of a request to its object. Resolves when the API server has shown that the object has the whole record. A write
  * without a clear response is repeated until one is clear: a repeated write that was applied before is refused because of its version (409), and
- * a consistent read shows the record.
+ * a consistent read shows the record. Sets the time of the record to that of the write that is stored.
  * @throws UnwantedRequestError | KubeError 409 when the object is gone, or has changed so that the record may not be written
  * @throws Error when the record is not written; when it is not known whether it is, only the signal's reason
  */
@@ -47,7 +47,10 @@ export async function storeRecord<T extends KubeObject>(
   for (let failures = 1; ; failures++) {
     try {
       const { object, isStored } = await writeOnce(deps, recorded, { object: latest, record }, signal);
-      if (isStored) return object;
+      if (isStored) {
+        record.time = recorded.shown(object)?.time ?? record.time;
+        return object;
+      }
       latest = object;
     } catch (error) {
       if (!(error instanceof KubeError) || !isUnclear(error)) throw error;
@@ -59,13 +62,14 @@ export async function storeRecord<T extends KubeObject>(
 
 /** Not stored: the record may be written to the object that it returns. @throws KubeError 409 when it may not */
 async function writeOnce<T extends KubeObject>(
-  { reader }: StoreRecordDeps,
+  { reader, clock }: StoreRecordDeps,
   recorded: RecordedObject<T>,
   { object, record }: { object: T; record: SubmissionRecord },
   signal: AbortSignal,
 ): Promise<{ object: T; isStored: boolean }> {
   const { resource, write } = recorded;
   try {
+    record.time = rfc3339(clock.now());
     const stored = await write(object, record, signal);
     if (hasRecord(recorded, stored, record)) return { object: stored, isStored: true };
   } catch (error) {

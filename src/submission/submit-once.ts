@@ -57,7 +57,6 @@ export async function submitOnce<T extends KubeObject, V>(
     await request.confirmServing(signal);
     assertSendable(); // the request can have waited for the rate limit for minutes
     sinceStore = stopwatch(clock);
-    record.time = rfc3339(clock.now());
     const object = await storeRecord(deps, request.object, record, signal);
     request.onStored?.(object, record);
   };

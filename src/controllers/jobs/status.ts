@@ -51,7 +51,8 @@ export function jobStatusOf(job: Job, change: StatusChange, outcome: JobOutcome,
   const status: JobStatus = {
     ...previous,
     observedGeneration: generation,
-    startTime: previous.startTime ?? time,
+    // A record that the API server did not store at once is older than the status that shows it.
+    startTime: previous.startTime ?? previous.submission?.time ?? time,
     phase: phaseOf(previous, outcome),
     ...("result" in outcome && outcome.result !== undefined ? taskFields(outcome.result) : {}),
   };

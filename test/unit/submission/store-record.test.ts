@@ -6,7 +6,7 @@ import { type RecordedObject, storeRecord } from "../../../src/submission/store-
 import { createOf } from "../../support/endpoints.ts";
 import { createFakeClock, until } from "../../support/fake-clock.ts";
 
-type Stored = { version: number; record?: string };
+type Stored = { version: number; record?: string; time?: string };
 type Recorded = KubeObject<Stored>;
 type Answer = "Stored" | "StoredLate" | "Pruned" | number;
 
@@ -26,16 +26,16 @@ function world(answers: Answer[], found: (stored: Stored) => Stored | undefined 
   const recorded: RecordedObject<Recorded> = {
     resource: speechJobResource,
     latest: () => objectOf(stored),
-    async write({ spec: { version } }) {
+    async write({ spec: { version } }, { time }) {
       written.push(version);
       const answer = answers.shift() ?? "Stored";
       if (typeof answer === "number") throw refusal(answer);
       if (version !== stored.version) throw refusal(409);
-      stored = { version: version + 1, ...(answer === "Pruned" ? {} : { record: "ours" }) };
+      stored = { version: version + 1, ...(answer === "Pruned" ? {} : { record: "ours", time }) };
       if (answer === "StoredLate") throw refusal(504);
       return objectOf(stored);
     },
-    shown: ({ spec }) => (spec.record === undefined ? undefined : { id: spec.record, sender: "one" }),
+    shown: ({ spec }) => (spec.record === undefined ? undefined : { id: spec.record, sender: "one", time: spec.time }),
     mayWrite: ({ spec }) => spec.record === undefined,
   };
   async function read() {
@@ -49,10 +49,11 @@ function world(answers: Answer[], found: (stored: Stored) => Stored | undefined 
   const change = (next: Stored) => {
     stored = next;
   };
+  const record = createOf({ id: "ours", uid: "uid" });
   const store = async () => {
     let outcome: { stored: Stored } | { error: unknown } | undefined;
     const deps = { clock, random: () => 0.5, reader: { read } };
-    storeRecord(deps, recorded, createOf({ id: "ours", uid: "uid" }), ending.signal).then(
+    storeRecord(deps, recorded, record, ending.signal).then(
       ({ spec }) => {
         outcome = { stored: spec };
       },
@@ -63,21 +64,21 @@ function world(answers: Answer[], found: (stored: Stored) => Stored | undefined 
     await until(() => outcome !== undefined, { clock, stepMs: 1_000 });
     return outcome;
   };
-  return { store, written, ending, change };
+  return { store, written, ending, change, record };
 }
 
 it.each([{ answers: [] }, { answers: UNCLEAR }])(
   "a record is written with the same version until the answer is clear: $answers",
   async ({ answers }) => {
     const w = world([...answers]);
-    expect(await w.store()).toEqual({ stored: { version: 8, record: "ours" } });
+    expect(await w.store()).toMatchObject({ stored: { version: 8, record: "ours" } });
     expect(w.written).toEqual([...answers, "Stored"].map(() => 7));
   },
 );
 
 it("a write that took effect without an answer is not written again: a read after the conflict shows the record", async () => {
   const w = world(["StoredLate"]);
-  expect(await w.store()).toEqual({ stored: { version: 8, record: "ours" } });
+  expect(await w.store()).toMatchObject({ stored: { version: 8, record: "ours" } });
   expect(w.written).toEqual([7, 7]);
 });
 
@@ -88,7 +89,7 @@ it("after a change that is no other request, the record is written to the later 
     changed = true;
     return { version: 9 };
   });
-  expect(await w.store()).toEqual({ stored: { version: 10, record: "ours" } });
+  expect(await w.store()).toMatchObject({ stored: { version: 10, record: "ours" } });
   expect(w.written).toEqual([7, 9]);
 });
 
@@ -98,7 +99,7 @@ it("a read after a conflict is repeated too until it is clear", async () => {
     if (++reads < 3) throw refusal(503);
     return stored;
   });
-  expect(await w.store()).toEqual({ stored: { version: 8, record: "ours" } });
+  expect(await w.store()).toMatchObject({ stored: { version: 8, record: "ours" } });
   expect([w.written, reads]).toEqual([[7, 7, 7, 7], 3]);
 });
 
@@ -131,4 +132,13 @@ it("the signal ends the attempts", async () => {
   setTimeout(() => w.ending.abort(stopping), 10);
   expect(await w.store()).toMatchObject({ error: stopping });
   expect(w.written.length).toBeGreaterThan(0);
+});
+
+it.each<{ what: string; answers: Answer[]; time: string }>([
+  { what: "the write that is stored", answers: Array(8).fill(500), time: "2026-03-01T00:00:11Z" },
+  { what: "an earlier write, whose answer was lost", answers: ["StoredLate"], time: "2026-03-01T00:00:00Z" },
+])("the record has the time of $what", async ({ answers, time }) => {
+  const w = world(answers);
+  expect(await w.store()).toMatchObject({ stored: { time } });
+  expect(w.record.time).toBe(time);
 });

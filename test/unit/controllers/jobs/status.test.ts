@@ -95,6 +95,12 @@ describe("what the service shows of a task", () => {
   });
 });
 
+it("the first status of a job is not later than the record of its request, which the API server did not store at once", () => {
+  const submission = { id: "i", attempt: 1, specHash: "h", time: early, state: "Intended" } as const;
+  const before = { ...PENDING_STATUS, submission };
+  expect(jobAfter(before, { phase: "Submitting" }).status.startTime).toBe(early);
+});
+
 describe("a finished job", () => {
   it("tells when, for how long, and until when the results can be fetched", () => {
     const before = { ...running, etaSeconds: 5 };
