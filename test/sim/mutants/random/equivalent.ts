@@ -12,6 +12,13 @@ export const EQUIVALENT: readonly Equivalent[] = [
     why: "the keys of a Map are never equal",
   },
   {
+    file: "src/controllers/billing/split.ts",
+    operator: "number",
+    find: "0",
+    code: "const empty = { meter, first, last, amount: 0n, billed: 0n, end: 0, cardPrice: undefined };",
+    why: "the latest end of bills is compared with times of this century",
+  },
+  {
     file: "src/provider/speech/audio-scanner.ts",
     operator: "logical",
     find: "!inAudio() || at === bytes.length",

@@ -62,6 +62,12 @@ describe("what namespaces of a shared account have cost", () => {
     expect(spent("film")).toMatchObject({ month: 30n });
   });
 
+  it("counts the ledger against all jobs of a batch, which are one object there", async () => {
+    const ofJobs = [used({ quantity: 6 }), used({ quantity: 6 })];
+    const { spent } = await costsOf({ kept: [used({ quantity: 10 })], ofJobs });
+    expect(spent("film")).toMatchObject({ day: 24n, month: 24n });
+  });
+
   it("names a meter without a price, and has nothing of an account that was not loaded or is forgotten", async () => {
     const { costs, spent } = await costsOf();
     costs.add(used({ meter: "model/new" }));
