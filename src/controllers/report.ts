@@ -71,7 +71,7 @@ function patienceMs(
   return leftMs > 0 && NOT_THERE.includes(reason ?? "") ? Math.min(leftMs, APPLY_MS) : 0;
 }
 
-/** When an object that waits for what it refers to is looked at again: it is Stalled then, unless that is there. */
+/** The next reconcile of a new object that waits for what it refers to: at the end of the wait. Undefined: it does not wait. */
 export function patienceOf({ metadata, status }: ShownObject, now: number): Result {
   const leftMs = patienceMs(getCondition(status?.conditions, "Reconciling")?.reason, metadata, now);
   return leftMs > 0 ? { requeueAfterMs: leftMs } : undefined;

@@ -63,7 +63,7 @@ type SessionParts = {
   wiring: SessionWiring;
 };
 
-/** What the cluster says about the use of an account, as it is at each call. */
+/** What a session asks the cluster about the use of its account. Each call reads the current state. */
 export function usageOf(
   { shared, store, wiring }: SessionParts,
   key: AccountKey,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { specProblem } from "../../api/manifest/spec-problem.ts";
 import type { ArtifactStore, ArtifactStoreStatus } from "../../api/v1alpha1/artifact-store.ts";
-import { getCondition } from "../../api/v1alpha1/conditions.ts";
+import { getCondition, isTrue } from "../../api/v1alpha1/conditions.ts";
 import { ArtifactError } from "../../artifacts/errors.ts";
 import { type CopyHandleOptions, openStore, type StoreLimits, type StoreOptions } from "../../artifacts/handle.ts";
 import type { ArtifactStoreHandle } from "../../artifacts/types.ts";
@@ -12,7 +12,6 @@ import type { EventRecorder } from "../../runtime/recorder.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler, PAUSED_MESSAGE } from "../reconciler.ts";
 import { assertValidSpec, createValueReader, StalledError } from "../references.ts";
-import { announceStall } from "../report.ts";
 import type { StoreKey, StoreRegistry } from "./registry.ts";
 import { limitsOf, locationOf, type StoreWiring, settingsOf } from "./settings.ts";
 import { artifactStoreStatus, probeVerdict, READY_MESSAGE, type StoreVerdict } from "./status.ts";
@@ -113,20 +112,22 @@ export function createArtifactStoreReconciler(
   });
 }
 
-/** One event when a store becomes usable, or unusable for another reason. */
-function announce(
-  recorder: EventRecorder,
+/** One event when a store becomes usable, or unusable for another reason: the message of a full store changes with its size. */
+export function announce(
+  recorder: Pick<EventRecorder, "normal" | "warning">,
   store: ArtifactStore,
   verdict: StoreVerdict,
   status: ArtifactStoreStatus,
 ): void {
-  const before = getCondition(store.status?.conditions, "Ready")?.reason;
-  if (verdict.kind === "Stalled") announceStall(recorder, store, status, "Probe");
-  else if (verdict.kind === "Done") {
-    if (before !== "Ready") recorder.normal(store, "Ready", "Probe", READY_MESSAGE);
-  } else if (before !== verdict.reason) {
-    recorder.warning(store, verdict.reason, "Probe", verdict.message);
-  }
+  const after = shownReason(status);
+  if (after === undefined || after === shownReason(store.status)) return;
+  if (verdict.kind === "Done") recorder.normal(store, "Ready", "Probe", READY_MESSAGE);
+  else recorder.warning(store, verdict.reason, "Probe", verdict.message);
+}
+
+/** Undefined: a new store waits for what it refers to. */
+function shownReason(status: ArtifactStoreStatus | undefined): string | undefined {
+  return isTrue(status?.conditions, "Reconciling") ? undefined : getCondition(status?.conditions, "Ready")?.reason;
 }
 
 /** The opened stores. */

@@ -65,8 +65,8 @@ it.concurrent("a store says whether it works, and why not, and mends itself when
     stalled: true,
     message: expect.stringMatching(/^s3:\/\/nowhere\/.*create it, or correct spec\.s3\.bucket/),
   });
-  const noSecret = await waitForCondition(world, "ArtifactStore", "no-secret", "Stalled");
-  expect(condition(noSecret, "Stalled")?.reason).toBe("SecretNotFound");
+  await waitForCondition(world, "ArtifactStore", "no-secret", "Stalled");
+  expect(await becomes(world, "no-secret", "SecretNotFound")).toMatchObject({ stalled: true });
   expect(await becomes(world, "nobody", "Unreachable")).toMatchObject({ stalled: false });
   expect(await becomes(world, "no-root", "VolumeNotAvailable")).toMatchObject({
     stalled: true,

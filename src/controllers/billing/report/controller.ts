@@ -26,7 +26,7 @@ export function createBillReportReconciler(
 
   return createReconciler<BillReport>({
     kind,
-    clock: shared.clock,
+    clock,
     async reconcile(report, request, { signal }) {
       const sameSpec = report.status?.observedGeneration === report.metadata.generation;
       const step = await observe(report, sameSpec && request === undefined, signal);

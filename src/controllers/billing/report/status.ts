@@ -35,12 +35,6 @@ export type ExportEnd =
   | { kind: "Written"; export: NonNullable<BillReportStatus["export"]> }
   | ({ kind: "Refused" } & Cause);
 
-/** What a user must act on. */
-export function problemOf(outcome: ReportOutcome): Cause | undefined {
-  if (outcome.kind === "Stalled") return outcome;
-  return outcome.kind === "Read" && outcome.exported.kind === "Refused" ? outcome.exported : undefined;
-}
-
 /** The parts of the status that do not follow from the outcome. */
 export type ReportFacts = {
   account: BillReportStatus["account"];
