@@ -61,5 +61,5 @@ export function createTime(scheduler: Scheduler, isBusy: () => boolean, quietTur
 export function hasRealWork(): boolean {
   return process
     .getActiveResourcesInfo()
-    .some((name) => /^FSReq|^FileHandle|^GetAddrInfo|^TCP(Connect|Socket)/.test(name));
+    .some((name) => /^FSReq|^CloseReq|^FileHandle|^GetAddrInfo|^TCP(Connect|Socket)/.test(name));
 }
