@@ -38,9 +38,12 @@ async function goTo(letters: string, name: string): Promise<void> {
   await page.getByRole("combobox", { name: "Go to" }).waitFor();
   await page.keyboard.type(letters);
   const chosen = page.getByRole("dialog").getByRole("option", { selected: true });
-  const isNamed = async () => (await chosen.innerText()).startsWith(`${name} `);
-  await page.getByRole("option", { name: new RegExp(`^${name} `) }).waitFor();
-  for (let moves = 0; !(await isNamed()) && moves < 8; moves++) await press("ArrowDown");
+  const named = new RegExp(`^${name}\\s`);
+  await page.getByRole("option", { name: named }).waitFor();
+  for (let moves = 0; !named.test(await chosen.innerText()); moves++) {
+    if (moves === 8) throw new Error(`${name} is not reached: ${await chosen.innerText()}`);
+    await press("ArrowDown");
+  }
   await press("Enter");
   await page.locator("h1:focus", { hasText: name }).waitFor();
 }
@@ -74,6 +77,48 @@ it("3. listen to a result", async () => {
   await press("Space");
   const playing = () => audio.evaluate((element: HTMLAudioElement) => !element.paused || element.currentTime > 0);
   await eventually("it plays", playing);
+});
+
+/** Answers to reads that match wait until the returned function is called. */
+async function holdBack(url: RegExp): Promise<() => void> {
+  const held = Promise.withResolvers<void>();
+  await opened.page.route(url, async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  return held.resolve;
+}
+
+it("3a. go to an object before the rows of what was typed are there", async () => {
+  const { page } = opened;
+  const release = await holdBack(/search=asleep/);
+  await press("Control+k");
+  await page.getByRole("dialog").getByRole("option").first().waitFor();
+  await page.keyboard.type("asleep");
+  await press("Enter");
+  release();
+  await page.locator("h1:focus", { hasText: "asleep" }).waitFor();
+});
+
+it("3b. an object that the arrow keys have reached stays chosen when other rows arrive", async () => {
+  const { page } = opened;
+  const options = page.getByRole("dialog").getByRole("option");
+  const chosen = page.getByRole("dialog").getByRole("option", { selected: true });
+  const release = await holdBack(/search=s/);
+  await press("Control+k");
+  await options.first().waitFor();
+  const before = await options.allInnerTexts();
+  await page.keyboard.type("speechjob");
+  const target = before.findIndex((text) => /^greeting\s/.test(text));
+  for (let moves = 0; moves < target; moves++) await press("ArrowDown");
+  await eventually("it is reached", async () => /^greeting\s/.test(await chosen.innerText()));
+  release();
+  await eventually("the rows of what was typed", async () => (await options.count()) === 4);
+  const after = await options.allInnerTexts();
+  expect(after.findIndex((text) => /^greeting\s/.test(text))).not.toBe(target);
+  expect(await chosen.innerText()).toMatch(/^greeting\s/);
+  await press("Enter");
+  await page.locator("h1:focus", { hasText: "greeting" }).waitFor();
 });
 
 it("4. create a job", async () => {

@@ -2,8 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, getJson } from "./api.ts";
 import type { Changed, Live } from "./live.ts";
 
-/** What a view shows: the last answer stays while the next one is read. */
-export type Loaded<T> = { data: T | undefined; error: ApiError | undefined };
+/** What a view shows: the last answer stays while the next one is read. `of`: the path that answered last. */
+export type Loaded<T> = { data: T | undefined; error: ApiError | undefined; of?: string };
 
 /** Time between two reads of the same, ms: a burst of changes is read once. */
 const PACE_MS = 500;
@@ -26,11 +26,11 @@ export function useResource<T>(live: Live, path: string, concerns: (changed: Cha
       reading = own;
       try {
         const data = await getJson<T>(path, own.signal);
-        setResource({ data, error: undefined });
+        setResource({ data, error: undefined, of: path });
       } catch (error) {
         if (own.signal.aborted) return;
         const failure = error instanceof ApiError ? error : new ApiError(0, { error: String(error) });
-        setResource(({ data }) => ({ data: failure.status === 404 ? undefined : data, error: failure }));
+        setResource(({ data }) => ({ data: failure.status === 404 ? undefined : data, error: failure, of: path }));
       }
       window.setTimeout(() => {
         if (reading !== own) return;

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { RowPage } from "../../view-types.ts";
+import type { ObjectRow, RowPage } from "../../view-types.ts";
 import { objectPath } from "../api.ts";
 import { useApp } from "../app-context.ts";
+import { ErrorNotice } from "../components/notice.tsx";
 import { StateBadge } from "../components/state-badge.tsx";
 import { useShortcuts } from "../shortcuts.ts";
 import { useResource } from "../use-resource.ts";
@@ -20,16 +21,26 @@ export function Palette() {
 function PaletteDialog({ onClose }: { onClose: () => void }) {
   const { live } = useApp();
   const [text, setText] = useState("");
-  const [place, setPlace] = useState(0);
+  /** The object that the arrow keys have reached, wherever it is in later rows; else the first row is chosen. */
+  const [chosen, setChosen] = useState<string>();
+  const [entered, setEntered] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   const query = new URLSearchParams({ view: "all", search: text.trim(), limit: String(MOST) });
-  const { data } = useResource<RowPage>(live, `api/rows?${query}`, never);
+  const path = `api/rows?${query}`;
+  const { data, error, of } = useResource<RowPage>(live, path, never);
   const rows = data?.rows ?? [];
-  const chosen = Math.min(place, rows.length - 1);
+  const reached = rows.findIndex(({ uid }) => uid === chosen);
+  const place = Math.max(0, reached);
 
-  function open(index: number): void {
-    const row = rows[index];
+  // Until they are read, the rows of what is typed are not known: those shown are of fewer letters.
+  const known = reached >= 0 || (of === path && error === undefined);
+  useEffect(() => {
+    if (entered && known) open(rows[place]);
+  }, [entered, known]);
+
+  function open(row: ObjectRow | undefined): void {
+    setEntered(false);
     if (row === undefined) return;
     dialog.current?.close();
     window.location.hash = `#/objects/${objectPath(row)}`;
@@ -38,7 +49,7 @@ function PaletteDialog({ onClose }: { onClose: () => void }) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step === undefined) return;
     event.preventDefault();
-    setPlace(Math.max(0, Math.min(rows.length - 1, chosen + step)));
+    setChosen(rows[Math.max(0, Math.min(rows.length - 1, place + step))]?.uid);
   }
   return (
     <dialog ref={dialog} onClose={onClose} aria-label="Go to an object" class="palette">
@@ -46,7 +57,7 @@ function PaletteDialog({ onClose }: { onClose: () => void }) {
         method="dialog"
         onSubmit={(event) => {
           event.preventDefault();
-          open(chosen);
+          setEntered(true);
         }}
       >
         <input
@@ -54,12 +65,13 @@ function PaletteDialog({ onClose }: { onClose: () => void }) {
           aria-label="Go to"
           aria-expanded={rows.length > 0}
           aria-controls="palette-rows"
-          aria-activedescendant={rows.length > 0 ? `palette-${chosen}` : undefined}
+          aria-activedescendant={rows.length > 0 ? `palette-${place}` : undefined}
           placeholder="Name, text, voice, image or label=value"
           value={text}
           onInput={({ currentTarget }) => {
             setText(currentTarget.value);
-            setPlace(0);
+            setChosen(undefined);
+            setEntered(false);
           }}
           onKeyDown={onKey}
         />
@@ -71,9 +83,9 @@ function PaletteDialog({ onClose }: { onClose: () => void }) {
               id={`palette-${index}`}
               role="option"
               tabIndex={-1}
-              aria-selected={index === chosen}
+              aria-selected={index === place}
               class="line"
-              onClick={() => open(index)}
+              onClick={() => open(row)}
             >
               <strong>{row.name}</strong> <StateBadge state={row.state} />
               <span class="quiet">
@@ -82,7 +94,8 @@ function PaletteDialog({ onClose }: { onClose: () => void }) {
             </div>
           ))}
         </div>
-        {data?.total === 0 && <p class="quiet">No object fits.</p>}
+        {of === path && data?.total === 0 && <p class="quiet">No object fits.</p>}
+        <ErrorNotice error={error} />
       </form>
     </dialog>
   );
