@@ -8,7 +8,8 @@ import { type Controller, createController, type Reconcile, type SharedReconcile
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
 import { createTracer } from "../tracing/tracer.ts";
-import { createAccountAccess, createContext, type Enqueue } from "./context.ts";
+import { createAccountAccess, type Enqueue } from "./account-access.ts";
+import { createContext } from "./context.ts";
 import { type AnyKind, createInformers, kindsOf } from "./informers.ts";
 import type { OperatorContext } from "./kinds.ts";
 import type { AssembleOptions } from "./options.ts";

@@ -1,26 +1,17 @@
 import { type Account, type ClusterAccount, isClusterAccount } from "../api/v1alpha1/account.ts";
-import { accountResource, clusterAccountResource, gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
+import { gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
 import { createSharedPools } from "../artifacts/handle.ts";
-import { createPace } from "../base/token-bucket.ts";
 import { createWebhookSender } from "../base/webhook.ts";
-import { createAbandonedTasks, createTaskOwners } from "../controllers/account/abandoned-tasks.ts";
-import { createDependants, type Dependants } from "../controllers/account/dependants.ts";
+import { createDependants } from "../controllers/account/dependants.ts";
 import { createNamespaces } from "../controllers/account/namespaces.ts";
-import { createProcessEnds, type ProcessEnds, senderOf } from "../controllers/account/process-ends.ts";
-import { type AccountKey, createAccountRegistry } from "../controllers/account/registry.ts";
-import { createServers, type Servers } from "../controllers/account/servers.ts";
+import { createProcessEnds } from "../controllers/account/process-ends.ts";
+import { createServers } from "../controllers/account/servers.ts";
 import type { AccountWiring } from "../controllers/account/session-usage.ts";
 import type { Lists } from "../controllers/account/terms.ts";
-import { restoredTasks } from "../controllers/account/unbilled.ts";
 import { createStoreRegistry } from "../controllers/artifact-store/registry.ts";
 import { maySend } from "../controllers/batch/progress.ts";
-import { createCostEstimates } from "../controllers/billing/estimates.ts";
-import { ownerOfJob } from "../controllers/billing/job-owner.ts";
-import { createUsageLedger, type UsageLedger } from "../controllers/billing/ledger.ts";
+import { createUsageLedger } from "../controllers/billing/ledger.ts";
 import { isCostOutdated } from "../controllers/billing/object-cost.ts";
-import { readNamespaceCreated } from "../controllers/billing/open-split.ts";
-import { createUsageRecorder, endpointOwner } from "../controllers/billing/recorder.ts";
-import { createShareCosts } from "../controllers/billing/share-costs.ts";
 import type { ControllerDeps } from "../controllers/controller-deps.ts";
 import { endpointsKnownTo, findOrphans } from "../controllers/gpu-endpoint/orphans.ts";
 import { batchOf } from "../controllers/jobs/batch-owner.ts";
@@ -29,17 +20,14 @@ import { createCopies } from "../controllers/jobs/copies.ts";
 import { createRequestClaims } from "../controllers/jobs/request-claims.ts";
 import { createRunningRequests } from "../controllers/jobs/running.ts";
 import type { Job } from "../controllers/jobs/types.ts";
-import type { Resource } from "../kube/resource.ts";
 import { keyOf } from "../kube/types.ts";
 import { createRecordBudget } from "../provider/endpoints/record-budget.ts";
 import { createResponseMemory } from "../provider/response-memory.ts";
-import { createObjectReader } from "../runtime/object-reader.ts";
 import { createEventRecorder, type EventRecorder } from "../runtime/recorder.ts";
-import { createReferencePoller } from "../runtime/reference-poller.ts";
-import { createSpendingAdmission } from "../submission/admission.ts";
-import { NO_ALLOWANCE } from "../submission/allowance.ts";
+import type { AccountAccess, Enqueue } from "./account-access.ts";
 import { createAddresses } from "./addresses.ts";
 import { registerShowbackMetrics } from "./billing-metrics.ts";
+import { createDeps } from "./deps.ts";
 import { type Informers, jobInformersOf, kindsOf } from "./informers.ts";
 import { createKindMetrics } from "./kind-metrics.ts";
 import type { OperatorContext } from "./kinds.ts";
@@ -49,38 +37,6 @@ import { createServiceMetrics } from "./provider-metrics.ts";
 import { registerReferenceMetrics } from "./reference-metrics.ts";
 import { createServerGate } from "./server-gate.ts";
 import { registerServerMetrics } from "./server-metrics.ts";
-
-/** A changed Secret reaches the remote within a minute, with up to 500 of them. */
-const REFERENCE_POLL_MS = 20_000;
-/** A changed export is restored within two minutes, with up to 500 of them. */
-const EXPORT_POLL_MS = 60_000;
-/** Referenced objects and exports that are read in a second, in all: 10,000 of them are read in about 17 minutes. */
-const REFERENCE_READS_PER_SECOND = 10;
-
-export type Enqueue = (resource: Pick<Resource, "plural">, key: string) => void;
-
-/** The accounts of the cluster, as objects and as the registry of their sessions. */
-export type AccountAccess = {
-  accountObject(key: AccountKey): Account | ClusterAccount | undefined;
-  /** Reconciles the account now. */
-  checkAccount(key: AccountKey): void;
-};
-
-export function createAccountAccess({ accounts, clusterAccounts }: Informers, enqueue: Enqueue): AccountAccess {
-  const accountObject: AccountAccess["accountObject"] = (key) => {
-    const separator = key.indexOf("/");
-    const { store } = key.slice(0, separator) === "Account" ? accounts : clusterAccounts;
-    return store.get(key.slice(separator + 1));
-  };
-  return {
-    accountObject,
-    checkAccount(key) {
-      const object = accountObject(key);
-      if (object === undefined) return;
-      enqueue(key.startsWith("Account/") ? accountResource : clusterAccountResource, keyOf(object));
-    },
-  };
-}
 
 /** Everything that reconcilers share. Starts nothing. */
 export function createContext(
@@ -173,14 +129,6 @@ function mayStart({ mediaBatches }: Informers, { metadata }: Job): boolean {
   return batch?.metadata.uid === of.uid && maySend(batch.status, of.index);
 }
 
-type Parts = {
-  dependants: Dependants;
-  recorder: EventRecorder;
-  servers: Servers;
-  ends: ProcessEnds;
-  ledger: UsageLedger;
-};
-
 /** The lists of every kind that uses an account. */
 function listsOf(informers: Informers): Lists {
   const lists = kindsOf(informers, "").flatMap(({ row, informer }) => (row.account === undefined ? [] : [informer]));
@@ -200,72 +148,6 @@ function createRecorder({ kube, clock, log, members }: AssembleOptions): EventRe
     resourceOf: (object) =>
       KINDS.find(({ resource }) => resource.kind === object.kind)?.resource ?? gpuEndpointResource,
   });
-}
-
-function createDeps(
-  options: AssembleOptions & Parts,
-  informers: Informers,
-  { accountObject, checkAccount }: AccountAccess,
-  enqueue: Enqueue,
-): ControllerDeps {
-  const { kube, restore, clock, random, newID, log, members, installation, clusterUID } = options;
-  const { recorder, servers, ends, ledger, dependants } = options;
-  const accounts = createAccountRegistry((key) => accountObject(key) !== undefined, checkAccount);
-  const onChange = (key: string): void => {
-    const colon = key.indexOf(":");
-    enqueue({ plural: key.slice(0, colon) }, key.slice(colon + 1));
-  };
-  const pace = createPace(clock, REFERENCE_READS_PER_SECOND);
-  const polled = { client: kube, clock, pace, log, onChange };
-  const admission = createSpendingAdmission({
-    clock,
-    allowance: (key) => accounts.get(key)?.handle?.allowance() ?? NO_ALLOWANCE,
-    inFlight: (key) => dependants.inFlight(key),
-    onBalance: checkAccount,
-    ended: (key) => {
-      const object = accountObject(key);
-      return object === undefined ? [] : restoredTasks(object, (since) => dependants.ended(key, since), clock.now());
-    },
-  });
-  const abandoned = createAbandonedTasks({ accounts, admission, clock });
-  const jobsWith = (taskID: string) =>
-    jobInformersOf(informers).flatMap(({ resource: { kind }, store }) =>
-      store.byIndex("task", taskID).map(({ metadata }) => ({ kind, metadata })),
-    );
-  const estimates = createCostEstimates({ ledger, namespaceCreated: readNamespaceCreated(kube), clock, log });
-  const timeZoneOf = (account: AccountKey) => accounts.get(account)?.handle?.money.settings().timeZone ?? "UTC";
-  const shareCosts = createShareCosts({ ledger, estimates, timeZoneOf, clock });
-  return {
-    kube,
-    clock,
-    random,
-    newID,
-    log,
-    identity: senderOf({ namespace: installation, lease: members.name }),
-    hasSenderEnded: ends.hasSenderEnded,
-    reader: createObjectReader({ kube, log }),
-    recorder,
-    accounts,
-    admission,
-    abandoned,
-    taskOwners: createTaskOwners({ jobsWith, abandoned }),
-    ledger,
-    estimates,
-    shareCosts,
-    usage: createUsageRecorder({
-      ledger,
-      shareCosts,
-      ownerOfJob: (kind, job) => ownerOfJob(informers.mediaBatches.store, kind, job),
-      ownerOf: (account, endpointID) => endpointOwner(informers.endpoints.store, account, endpointID),
-      timeZoneOf,
-      clock,
-    }),
-    references: createReferencePoller({ ...polled, intervalMs: REFERENCE_POLL_MS }),
-    exports: createReferencePoller({ ...polled, intervalMs: EXPORT_POLL_MS }),
-    clusterUID,
-    servers,
-    heldByRestore: (object) => restore.heldBy(object),
-  };
 }
 
 function createAccountWiring(
