@@ -103,7 +103,7 @@ export function createKubeClient(
     createConnections(credentials, { connections: options.connections, requestTimeoutMs });
 
   async function send(verb: Verb, resource: Resource, place: Place, extra: Sent): Promise<HttpAnswer> {
-    const what =
+    const what = () =>
       `${verb} ${resource.plural}${place.namespace ? ` ${place.namespace}/` : " "}${place.name ?? ""}`.trimEnd();
     const started = performance.now();
     let status = 0;
@@ -122,10 +122,10 @@ export function createKubeClient(
       if (status < 300) return answer;
       const retryAfter = answer.headers["retry-after"];
       const text = (await bytesOf(answer.body)).toString();
-      throw errorFromAnswer(what, status, text, typeof retryAfter === "string" ? retryAfter : null);
+      throw errorFromAnswer(what(), status, text, typeof retryAfter === "string" ? retryAfter : null);
     } catch (error) {
       if (error instanceof KubeError || extra.signal?.aborted) throw error;
-      throw new KubeError(`${what}: ${messageOf(error)}`, { status: 0, cause: error });
+      throw new KubeError(`${what()}: ${messageOf(error)}`, { status: 0, cause: error });
     } finally {
       const durationMs = performance.now() - started;
       options.onRequest?.({ verb, resource: resource.plural, namespace: place.namespace, status, durationMs });
@@ -182,6 +182,7 @@ export async function findObject<T extends KubeObject>(
 }
 
 function queryString(query: KubeQuery | undefined): string {
+  if (query === undefined) return "";
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(query ?? {})) {
     if (value !== undefined) parameters.set(key, String(value));

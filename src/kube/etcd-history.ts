@@ -67,9 +67,9 @@ export function createEtcdHistory({ client, namespace, group, clock, onRestored 
   /** The latest version of a list or a write of the group. */
   let latest: Seen | undefined;
 
-  function report(what: string, version: bigint, relation: string, before: Seen & { leases?: string[] }): void {
+  function report(what: () => string, version: bigint, relation: string, before: Seen & { leases?: string[] }): void {
     latest = undefined;
-    const message = `${what} has version ${version}, ${relation} than ${before.version}, seen before`;
+    const message = `${what()} has version ${version}, ${relation} than ${before.version}, seen before`;
     onRestored(new RestoredError(message, before.leases));
   }
 
@@ -78,11 +78,11 @@ export function createEtcdHistory({ client, namespace, group, clock, onRestored 
     return version > before.version + LONGEST_STEP + BigInt(seconds * WRITES_PER_SECOND);
   }
 
-  function judgeStep(what: string, version: bigint, before: Seen): void {
+  function judgeStep(what: () => string, version: bigint, before: Seen): void {
     if (isMuchLater(version, before)) report(what, version, "much later", before);
   }
 
-  function judgeLeases(what: string, version: bigint, leases: readonly KubeObject[]): void {
+  function judgeLeases(what: () => string, version: bigint, leases: readonly KubeObject[]): void {
     const old = leases.flatMap((lease) => {
       const before = { version: versionNumber(lease.metadata.resourceVersion), at: renewedAt(lease) ?? 0 };
       return hasNumber(before) && isMuchLater(version, before) ? [{ ...before, name: lease.metadata.name }] : [];
@@ -91,12 +91,12 @@ export function createEtcdHistory({ client, namespace, group, clock, onRestored 
     if (first !== undefined) report(what, version, "much later", { ...first, leases: old.map(({ name }) => name) });
   }
 
-  function observeLatest(what: string, version: bigint, before: Seen | undefined): void {
+  function observeLatest(what: () => string, version: bigint, before: Seen | undefined): void {
     if (before !== undefined) judgeStep(what, version, before);
     if (latest === undefined || version >= latest.version) latest = { version, at: clock.now() };
   }
 
-  function observeRecord(what: string, known: KnownObject, before: KnownObject | undefined): void {
+  function observeRecord(what: () => string, known: KnownObject, before: KnownObject | undefined): void {
     records.set(resourcePath(known.resource, known.place), known);
     if (before === undefined || before.uid !== known.uid) return;
     if (known.version < before.version) report(what, known.version, "earlier", before);
@@ -105,21 +105,23 @@ export function createEtcdHistory({ client, namespace, group, clock, onRestored 
 
   async function observed<T extends KubeObject>(asked: Asked, send: () => Promise<T>): Promise<T> {
     const { resource, write } = asked;
-    const known = records.get(resourcePath(resource, asked.place));
+    const isRecord = asked.place.namespace === namespace && RECORDS.includes(resource.plural);
+    if (!isRecord && (write === undefined || resource.group !== group)) return send();
+    const known = isRecord ? records.get(resourcePath(resource, asked.place)) : undefined;
     const before = latest;
     const answer = await send();
     const { name, uid, resourceVersion, deletionTimestamp } = answer.metadata ?? {};
     const version = resourceVersion === undefined ? undefined : versionNumber(resourceVersion);
     if (version === undefined) return answer;
     const place = { namespace: asked.place.namespace, name };
-    const what = `${resource.kind} ${place.namespace === undefined ? "" : `${place.namespace}/`}${name}`;
+    const what = () => `${resource.kind} ${place.namespace === undefined ? "" : `${place.namespace}/`}${name}`;
     // A write that changes nothing, or that ends a deletion, can have the version of an earlier one.
     const isCounted = write !== undefined && write.from !== resourceVersion && deletionTimestamp === undefined;
     if (isCounted && resource.group === group) {
       if (before !== undefined && version < before.version) report(what, version, "earlier", before);
       observeLatest(what, version, before);
     }
-    if (place.namespace === namespace && RECORDS.includes(resource.plural)) {
+    if (isRecord) {
       observeRecord(what, { resource, place, uid, version, at: renewedAt(answer) ?? clock.now() }, known);
     }
     return answer;
@@ -130,7 +132,7 @@ export function createEtcdHistory({ client, namespace, group, clock, onRestored 
     const list = await send();
     const version = versionNumber(list.metadata?.resourceVersion ?? "");
     if (version === undefined) return list;
-    const what = `the list of ${resource.plural}`;
+    const what = () => `the list of ${resource.plural}`;
     if (resource.group === group) observeLatest(what, version, before);
     if (place.namespace === namespace && resource.plural === "leases") judgeLeases(what, version, list.items);
     return list;

@@ -35,13 +35,20 @@ type Recorded = {
   status?: { submission?: Submission | undefined } | undefined;
 };
 
+/** The last text that was parsed: an object is asked for its record several times in a row. */
+let parsed: { text: string; record: SubmissionRecord | undefined } | undefined;
+
 /** The record of the last create of this object. The annotation of another object, such as the one that was copied, is none. */
 export function createRecordOf({ metadata }: Recorded): SubmissionRecord | undefined {
   const text = metadata.annotations?.[ANNOTATIONS.create];
   if (text === undefined || !text.includes(metadata.uid)) return undefined;
+  if (parsed?.text !== text) parsed = { text, record: recordIn(text) };
+  return parsed.record?.uid === metadata.uid ? parsed.record : undefined;
+}
+
+function recordIn(text: string): SubmissionRecord | undefined {
   try {
-    const { data } = recordSchema.safeParse(JSON.parse(text));
-    return data?.uid === metadata.uid ? data : undefined;
+    return recordSchema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
