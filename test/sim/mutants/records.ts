@@ -130,6 +130,20 @@ export const RECORD_GUARDS: readonly Mutant[] = [
     replace: `if (text === undefined) return undefined;
   if (parsed?.text !== text) parsed = { text, record: recordIn(text) };
   return parsed.record;`,
+    tests: "test/unit/controllers/gpu-endpoint",
+  },
+  {
+    name: "restored-create",
+    file: "src/controllers/gpu-endpoint/memory.ts",
+    find: ": submission.attempt >= attempt;",
+    replace: ": submission.attempt > attempt * 1e6;",
+    tests: "test/unit/controllers/gpu-endpoint",
+  },
+  {
+    name: "attempts-of-creates",
+    file: "src/controllers/gpu-endpoint/create.ts",
+    find: "return Math.max(...attempts) + 1;",
+    replace: "return Math.min(...attempts) + 1;",
     breaks: ["OneEndpoint", "Stable"],
     tests: "test/unit/controllers/gpu-endpoint",
   },
