@@ -6,5 +6,4 @@ it("the texts that objects share are in memory once: the store takes less than t
   const worker = new Worker(new URL("./stored-bytes.ts", import.meta.url));
   const [{ alone, stored }] = await once(worker, "message");
   expect(stored).toBeLessThan(alone * 0.85);
-  await worker.terminate();
 });
