@@ -97,9 +97,14 @@ describe("in somebody else's cluster", () => {
     process.kill(operator, "SIGSTOP");
     const [, name = ""] = /deleting namespace (\S+)/.exec(demo.output()) ?? [];
     const namespace = await inNamespaceOfDeletedEndpoints(name);
+    const held = ["-n", name, "configmap", "held"];
+    await kubectl("-n", name, "create", "configmap", "held");
+    await kubectl("patch", ...held, "--patch", '{"metadata": {"finalizers": ["mooring.test/held"]}}');
     process.kill(operator, "SIGCONT");
     // The operator's Lease is in it, and without the Lease nothing removes the finalizers.
     expect(namespace.status).toEqual({ phase: "Active" });
+    await waitUntil("the operator has lost its Lease, and ends", async () => !isAlive(operator), soon);
+    await kubectl("patch", ...held, "--patch", '{"metadata": {"finalizers": null}}');
     expect(await demo.ended, demo.output()).toBe(1);
     const output = demo.output();
     expect(output).toMatch(/^FAILED: \d+ objects not there after 0\.5 s$/m);

@@ -101,16 +101,18 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
     },
   };
 
-  /** The operator ends the endpoints. Its Lease is in the namespace too, and it serves nothing once that is deleted: so the objects go first. */
+  /** The operator ends the endpoints. Its Lease is in the namespace too, and without it the operator ends: so the objects go first. */
   async function giveBack(): Promise<void> {
-    const remove = (...args: string[]) =>
-      runProgram(controlPlane.kubectl, ["--kubeconfig", controlPlane.kubeconfig, "delete", ...args, GONE_TIMEOUT], {
-        signal: failed,
+    const { kubectl, kubeconfig } = controlPlane;
+    const remove = (args: readonly string[], options?: { signal: AbortSignal }) =>
+      runProgram(kubectl, ["--kubeconfig", kubeconfig, "delete", ...args, GONE_TIMEOUT], options).catch((error) => {
+        options?.signal.throwIfAborted();
+        throw error;
       });
     say(`deleting namespace ${namespace} and what is in it; the CRDs stay in the cluster`);
     try {
-      await remove("--namespace", namespace, "--all", NAMESPACED);
-      await remove("namespace", namespace);
+      await remove(["--namespace", namespace, "--all", NAMESPACED], { signal: failed });
+      await remove(["namespace", namespace]);
     } catch (error) {
       const scope = `--watch-namespaces ${namespace} --operator-namespace ${namespace}`;
       say(`${message(error)}\nIt is still there. To remove it:`);
