@@ -5,7 +5,7 @@ import { SCENARIO_NAMES, type ScenarioName } from "./scenario-figures.ts";
 /** Flags with one number above 0, each of which has a default. */
 const NUMBERS = {
   rounds: "Rounds of each engine, and of churn. Default 3.",
-  calm: "Seconds before the measurement of the rest. Default 75; for the scenario rest 30.",
+  calm: "Seconds before the measurement of the rest. Default 75; for the scenario rest 240.",
   rest: "Seconds of the measurement of the rest. Default 120; for the scenario rest 60.",
   endpoints: "GpuEndpoints of churn, rest and takeover. Default 1000; of latency 10000.",
   changes: "latency: changes of a spec, one after the other. Default 200.",

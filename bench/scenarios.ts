@@ -17,7 +17,7 @@ export type Scenario = {
   measure(options: BenchOptions, flags: NumberFlags): Promise<Measurement>;
 };
 
-/** With defaults that take less than about two minutes each on a machine that does nothing else; latency takes four. */
+/** With defaults that take less than about two minutes each on a machine that does nothing else; latency takes four, and rest six. */
 export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   churn: {
     tools: ["bench-remote"],
@@ -29,7 +29,7 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   },
   rest: {
     tools: ["bench-remote"],
-    measure: (options, { endpoints = 1_000, calm = 30, rest = 60 }) =>
+    measure: (options, { endpoints = 1_000, calm = 240, rest = 60 }) =>
       measureRest({ ...options, endpoints, calmSeconds: calm, restSeconds: rest }),
   },
   jobs: {
