@@ -17,7 +17,7 @@ export type Scenario = {
   measure(options: BenchOptions, flags: NumberFlags): Promise<Measurement>;
 };
 
-/** With defaults that take less than about two minutes each on a machine that does nothing else; latency takes four, and rest six. */
+/** With defaults that take less than about two minutes each on a machine that does nothing else; latency takes four, stream five and rest six. */
 export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   churn: {
     tools: ["bench-remote"],
@@ -44,7 +44,7 @@ export const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   stream: {
     tools: ["versitygw"],
     measure: (options, flags) => {
-      const { "audio-minutes": audioMinutes = 20, "time-scale": timeScale = 0.075 } = flags;
+      const { "audio-minutes": audioMinutes = 60, "time-scale": timeScale = 0.075 } = flags;
       return measureStream({ ...options, audioMinutes, timeScale });
     },
   },
