@@ -12,7 +12,7 @@ const NUMBERS = {
   jobs: "Jobs that run at once in jobs and takeover. Default 100.",
   rate: "jobs: requests a second of the account. Default 10.",
   finish: "jobs: ended jobs until the measurement ends. Default 150.",
-  shortest: "jobs: shortest time of a task, in seconds. Default 60.",
+  shortest: "jobs: shortest time of a task, in seconds. Default 20.",
   longest: "jobs: longest time of a task, in seconds. Default 60.",
   "audio-minutes": "stream: minutes of audio of each stream. Default 60.",
   "time-scale": "stream: what the time of the stream is multiplied by. Default 0.075: 60 minutes of audio in 270 s.",
