@@ -12,7 +12,7 @@ export type RunOptions = {
 
 /**
  * Runs a program to its end, without standard input, and returns its standard output. Rejects with an Error that holds its last lines when
- * it ends otherwise than with exit code 0, cannot be started, takes longer than `timeoutMs` or `signal` aborts.
+ * it ends otherwise than with exit code 0, cannot be started or takes longer than `timeoutMs`; when `signal` aborts, with its reason.
  */
 export async function runProgram(file: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { cwd, env = process.env, onLine, signal, timeoutMs } = options;
@@ -38,7 +38,7 @@ export async function runProgram(file: string, args: readonly string[], options:
   });
   createInterface({ input: child.stderr }).on("line", collect);
   const ending = await new Promise<string | undefined>((resolve, reject) => {
-    child.once("error", reject);
+    child.once("error", (error) => reject(signal?.aborted === true ? signal.reason : error));
     child.once("close", (code, by) => resolve(code === 0 ? undefined : by === null ? `exit code ${code}` : `${by}`));
   });
   if (ending !== undefined) {

@@ -105,10 +105,7 @@ async function fill(controlPlane: ControlPlane, guarded: Guarded, options: Stack
   async function giveBack(): Promise<void> {
     const { kubectl, kubeconfig } = controlPlane;
     const remove = (args: readonly string[], options?: { signal: AbortSignal }) =>
-      runProgram(kubectl, ["--kubeconfig", kubeconfig, "delete", ...args, GONE_TIMEOUT], options).catch((error) => {
-        options?.signal.throwIfAborted();
-        throw error;
-      });
+      runProgram(kubectl, ["--kubeconfig", kubeconfig, "delete", ...args, GONE_TIMEOUT], options);
     say(`deleting namespace ${namespace} and what is in it; the CRDs stay in the cluster`);
     try {
       await remove(["--namespace", namespace, "--all", NAMESPACED], { signal: failed });
