@@ -1,3 +1,5 @@
+/** `JSON.parse` itself gives equal texts of up to ten characters one place. */
+const SHORTEST = 11;
 /** A longer text is rarely found twice. */
 const LONGEST = 128;
 /** Texts that are remembered; at times, twice as many. */
@@ -23,13 +25,13 @@ export function createSharedTexts() {
     return shared;
   }
 
-  /** Replaces the texts in a value of JSON, in place. */
-  function share(value: unknown): void {
-    if (!isObject(value)) return;
+  /** Replaces the texts in a value of JSON, in place. `done`: a part of it whose texts were replaced before. */
+  function share(value: unknown, done?: unknown): void {
+    if (!isObject(value) || value === done) return;
     for (const name of Object.keys(value)) {
       const field = value[name];
-      if (typeof field !== "string") share(field);
-      else if (field.length <= LONGEST) value[name] = sharedText(field);
+      if (typeof field !== "string") share(field, done);
+      else if (field.length >= SHORTEST && field.length <= LONGEST) value[name] = sharedText(field);
     }
   }
 

@@ -34,8 +34,8 @@ const NAME_LENGTH = 220;
 const APP_NAME_LENGTH = 63;
 const HASH_LENGTH = 10;
 
-/** A reconcile and the indexes ask several times for the name of one version of an object. */
-const generatedNames = new WeakMap<GpuEndpoint["metadata"], { clusterUID: string; name: string }>();
+/** Reconciles and indexes ask often. Every version of an object has the same spec in memory until the spec changes. */
+const generatedNames = new WeakMap<GpuEndpoint["spec"], { of: string; name: string }>();
 
 /**
  * The endpoint's identity at the remote. It depends on the object alone, so an operator without any state finds its endpoint
@@ -44,13 +44,14 @@ const generatedNames = new WeakMap<GpuEndpoint["metadata"], { clusterUID: string
  */
 export function appNameOf(endpoint: GpuEndpoint, clusterUID: string): string {
   if (endpoint.spec.appName !== undefined) return endpoint.spec.appName;
-  const known = generatedNames.get(endpoint.metadata);
-  if (known?.clusterUID === clusterUID) return known.name;
-  const digest = hash("sha256", `${clusterUID}/${endpoint.metadata.uid}`).slice(0, HASH_LENGTH);
+  const of = `${clusterUID}/${endpoint.metadata.uid}`;
+  const known = generatedNames.get(endpoint.spec);
+  if (known?.of === of) return known.name;
+  const digest = hash("sha256", of).slice(0, HASH_LENGTH);
   const room = APP_NAME_LENGTH - HASH_LENGTH - 1;
   const name = endpoint.metadata.name.replaceAll(".", "-").slice(0, room).replace(/-+$/, "");
-  const generated = { clusterUID, name: `${name}-${digest}` };
-  generatedNames.set(endpoint.metadata, generated);
+  const generated = { of, name: `${name}-${digest}` };
+  generatedNames.set(endpoint.spec, generated);
   return generated.name;
 }
 
