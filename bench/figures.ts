@@ -40,9 +40,10 @@ export type Drain = z.output<typeof drain>;
 const profile = z.object({
   machine,
   objects: z.number(),
-  areas: z.array(z.object({ area: z.string(), cpuMsPerObject: z.number() })),
+  /** `bare`: the same area of the program that only makes the requests. */
+  areas: z.array(z.object({ area: z.string(), cpuMsPerObject: z.number(), bare: z.number() })),
 });
-/** Where the CPU time of one drain goes. The profiler itself costs some. */
+/** Where the time of the main thread goes in one drain. The profiler itself costs some. */
 export type Profile = z.output<typeof profile>;
 
 const scaleStart = z.object({

@@ -31,7 +31,7 @@ const LISTS = {
   scenario: `Scenarios, in the order given: ${SCENARIO_NAMES.join(",")}.`,
 } as const;
 const SWITCHES = {
-  profile: "One drain of Mooring with V8's profiler, instead of the comparison.",
+  profile: "One drain of Mooring and one of bare with V8's profiler, instead of the comparison.",
   report: "Writes the page again and measures nothing.",
   help: "Prints the flags.",
 } as const;

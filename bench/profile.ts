@@ -7,6 +7,7 @@ import { startBenchCluster } from "./cluster.ts";
 import { type DrainOptions, measureRound, mooringCommand, writeTemplate } from "./drain.ts";
 import type { Profile } from "./figures.ts";
 import { describeMachine } from "./machine.ts";
+import { peerCommand } from "./peers/commands.ts";
 
 /** Of V8: `samples` are IDs of nodes, `timeDeltas` the microseconds before each sample. */
 const cpuProfile = z.object({
@@ -54,23 +55,30 @@ const AREAS: readonly { area: string; is: (source: string) => boolean }[] = [
   { area: "our code: other", is: () => true },
 ];
 
-/** One drain of Mooring with V8's sampling profiler: where its CPU time goes. */
+/** One drain of Mooring and one of bare with V8's sampling profiler: where the time of their main threads goes. */
 export async function measureProfile(options: Omit<DrainOptions, "rounds" | "peers">): Promise<Profile> {
   const { objects, say, signal } = options;
   const cluster = await startBenchCluster(options);
   try {
-    const folder = join(cluster.guarded.dir, "profiles");
     const machine = await describeMachine(cluster.kubectl);
     const template = await writeTemplate(cluster);
-    const { command } = await mooringCommand(cluster, ["--cpu-prof", `--cpu-prof-dir=${folder}`]);
-    const round = await measureRound(cluster, { template, command, objects, signal });
-    say(`${objects} objects with a profiler: ${JSON.stringify(round)}`);
-    const [file = ""] = await readdir(folder);
-    const profile = cpuProfile.parse(JSON.parse(await readFile(join(folder, file), "utf8")));
-    const seconds = await secondsByArea(profile);
+    const profiled = async (name: string, commandWith: (flags: readonly string[]) => Promise<readonly string[]>) => {
+      const folder = join(cluster.guarded.dir, `profile-${name}`);
+      const command = await commandWith(["--cpu-prof", `--cpu-prof-dir=${folder}`]);
+      const round = await measureRound(cluster, { template, command, objects, signal });
+      say(`${objects} objects with a profiler, ${name}: ${JSON.stringify(round)}`);
+      const [file = ""] = await readdir(folder);
+      return secondsByArea(cpuProfile.parse(JSON.parse(await readFile(join(folder, file), "utf8"))));
+    };
+    const bare = await profiled("bare", async (flags) => {
+      const [node = "", ...rest] = await peerCommand("bare", cluster);
+      return [node, ...flags, ...rest];
+    });
+    const mooring = await profiled("Mooring", async (flags) => (await mooringCommand(cluster, flags)).command);
     const areas = AREAS.flatMap(({ area }) => {
-      const spent = seconds.get(area) ?? 0;
-      return spent > 0 ? [{ area, cpuMsPerObject: (spent * 1_000) / objects }] : [];
+      const perObject = (seconds: Map<string, number>) => ((seconds.get(area) ?? 0) * 1_000) / objects;
+      const one = { area, cpuMsPerObject: perObject(mooring), bare: perObject(bare) };
+      return one.cpuMsPerObject > 0 || one.bare > 0 ? [one] : [];
     });
     return { machine, objects, areas };
   } finally {

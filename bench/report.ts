@@ -111,18 +111,19 @@ function scaleText(points: readonly ScalePoint[]): string[] {
 
 function profileText({ areas, ...profile }: Profile): string[] {
   const total = areas.reduce((sum, { cpuMsPerObject }) => sum + cpuMsPerObject, 0);
+  const ofBare = areas.reduce((sum, { bare }) => sum + bare, 0);
   const share = (value: number) => `${((value / total) * 100).toFixed(1)} %`;
   return [
     `### Where the CPU time goes: ${titleOf(profile)}`,
     "",
-    "One drain from the start of the process with V8's sampling profiler, which costs time itself. A builtin, such as `JSON.parse`, counts for",
-    "its caller. Threads of V8 beside the main thread (compiler, garbage collector) are not in the samples.",
+    "One drain of Mooring and one of bare, each from the start of the process, with V8's sampling profiler, which costs time itself. A builtin,",
+    "such as `JSON.parse`, counts for its caller. The samples are of the main thread alone, and include the time in which another process has its core.",
     "",
-    ...heading("area", "CPU, ms per object", "share"),
+    ...heading("area", "ms per object", "share", "bare, ms per object"),
     ...[...areas]
       .sort((a, b) => b.cpuMsPerObject - a.cpuMsPerObject)
-      .map(({ area, cpuMsPerObject }) => row(area, number(cpuMsPerObject), share(cpuMsPerObject))),
-    row("all", number(total), ""),
+      .map(({ area, cpuMsPerObject, bare }) => row(area, number(cpuMsPerObject), share(cpuMsPerObject), number(bare))),
+    row("all", number(total), "", number(ofBare)),
     "",
   ];
 }

@@ -27,6 +27,8 @@ const { values } = parseArgs({
     workers: { type: "string", default: "64" },
   },
 });
+// With an exit, Node writes the profile that a flag asks for.
+process.on("SIGTERM", () => process.exit());
 const connections = Number(values.workers);
 const { clusters, users } = JSON.parse(await readFile(values.kubeconfig, "utf8")) as Kubeconfig;
 const { server, "certificate-authority-data": authority } = clusters[0].cluster;

@@ -116,12 +116,12 @@ describe("a comparison", () => {
 
 it("a profile shows the areas of the CPU time, the largest first, with their shares", () => {
   const areas = [
-    { area: "undici: HTTP client", cpuMsPerObject: 0.5 },
-    { area: "garbage collection", cpuMsPerObject: 1.5 },
+    { area: "undici: HTTP client", cpuMsPerObject: 0.5, bare: 0.25 },
+    { area: "garbage collection", cpuMsPerObject: 1.5, bare: 0 },
   ];
   const text = figuresText({ ...NO_FIGURES, profiles: [{ machine, objects: 2_000, areas }] });
   expect(text).toContain(
-    "| garbage collection | 1.5 | 75.0 % |\n| undici: HTTP client | 0.5 | 25.0 % |\n| all | 2 |  |",
+    "| garbage collection | 1.5 | 75.0 % | 0 |\n| undici: HTTP client | 0.5 | 25.0 % | 0.25 |\n| all | 2 |  | 0.25 |",
   );
 });
 
