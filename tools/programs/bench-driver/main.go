@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 )
@@ -32,6 +34,26 @@ func die(err error) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// CPU time of the API server since its start
+func apiServerSeconds(cfg *rest.Config) float64 {
+	client, err := rest.HTTPClientFor(cfg)
+	die(err)
+	response, err := client.Get(cfg.Host + "/metrics")
+	die(err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	die(err)
+	for _, line := range strings.Split(string(text), "\n") {
+		if value, found := strings.CutPrefix(line, "process_cpu_seconds_total "); found {
+			seconds, err := strconv.ParseFloat(value, 64)
+			die(err)
+			return seconds
+		}
+	}
+	die(fmt.Errorf("the API server has no process_cpu_seconds_total"))
+	return 0
 }
 
 type usage struct {
@@ -250,12 +272,14 @@ loop:
 	}
 	el := time.Since(start)
 	cpu := cpuLast
+	// Before the operator is stopped: what it still sends then is no part of the work that is measured.
+	apiServerCPU := apiServerSeconds(cfg)
 	var ds []float64
 	for _, d := range fin {
 		ds = append(ds, d.Seconds())
 	}
 	sort.Float64s(ds)
-	out := map[string]any{"label": *label, "started_ms": start.UnixMilli(), "n": *n, "done": len(fin), "create_s": ct.Seconds(), "first_s": firstDone.Seconds(), "drain_s": el.Seconds(), "per_s_after_first": float64(len(fin)-1) / (el - firstDone).Seconds(), "cpu_s": cpu, "cpu_ms_per_object": cpu * 1000 / float64(*n), "peak_rss_mib": float64(peak) / 1048576, "watch_events": writes, "missing_fields": missing}
+	out := map[string]any{"label": *label, "started_ms": start.UnixMilli(), "n": *n, "done": len(fin), "create_s": ct.Seconds(), "first_s": firstDone.Seconds(), "drain_s": el.Seconds(), "per_s_after_first": float64(len(fin)-1) / (el - firstDone).Seconds(), "cpu_s": cpu, "cpu_ms_per_object": cpu * 1000 / float64(*n), "api_server_cpu_s": apiServerCPU, "peak_rss_mib": float64(peak) / 1048576, "watch_events": writes, "missing_fields": missing}
 	if *idle > 0 {
 		time.Sleep(3 * time.Second)
 		a := groupUsage(cmd.Process.Pid)
