@@ -114,7 +114,7 @@ function profileText({ areas, ...profile }: Profile): string[] {
   const ofBare = areas.reduce((sum, { bare }) => sum + bare, 0);
   const share = (value: number) => `${((value / total) * 100).toFixed(1)} %`;
   return [
-    `### Where the CPU time goes: ${titleOf(profile)}`,
+    `### Where the time of the main thread goes: ${titleOf(profile)}`,
     "",
     "One drain of Mooring and one of bare, each from the start of the process, with V8's sampling profiler, which costs time itself. A builtin,",
     "such as `JSON.parse`, counts for its caller. The samples are of the main thread alone, and include the time in which another process has its core.",

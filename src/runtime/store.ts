@@ -48,9 +48,8 @@ export function createStore<T extends KubeObject>(
   function put(key: string, object: T): void {
     const previous = objects.get(key);
     // An unchanged spec stays the same value in memory: what is computed of a spec is kept with it (`specProblem`).
-    const isSameSpec = previous !== undefined && isSameJSON(previous.spec, object.spec);
-    if (isSameSpec) object.spec = previous.spec;
-    texts.share(object, isSameSpec ? object.spec : undefined);
+    if (previous !== undefined && isSameJSON(previous.spec, object.spec)) object.spec = previous.spec;
+    texts.share(object, previous?.spec);
     objects.set(key, object);
     for (const index of indexes.values()) index.move(key, previous, object);
   }

@@ -114,7 +114,7 @@ describe("a comparison", () => {
   });
 });
 
-it("a profile shows the areas of the CPU time, the largest first, with their shares", () => {
+it("a profile shows the areas of the main thread's time, the largest first, with their shares and those of bare", () => {
   const areas = [
     { area: "undici: HTTP client", cpuMsPerObject: 0.5, bare: 0.25 },
     { area: "garbage collection", cpuMsPerObject: 1.5, bare: 0 },

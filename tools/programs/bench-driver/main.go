@@ -190,6 +190,7 @@ func main() {
 		fmt.Printf("raw status writes: %d in %.2fs = %.0f/s (c=%d)\n", *n, d.Seconds(), float64(*n)/d.Seconds(), *c)
 		return
 	}
+	apiServerBefore := apiServerSeconds(cfg)
 	ct := parallel(func(i int) { _, err := ri.Create(ctx, mk(i), metav1.CreateOptions{}); die(err) })
 	// watch from the current list
 	l, err := ri.List(ctx, metav1.ListOptions{Limit: 1})
@@ -273,13 +274,13 @@ loop:
 	el := time.Since(start)
 	cpu := cpuLast
 	// Before the operator is stopped: what it still sends then is no part of the work that is measured.
-	apiServerCPU := apiServerSeconds(cfg)
+	apiServerCPU := apiServerSeconds(cfg) - apiServerBefore
 	var ds []float64
 	for _, d := range fin {
 		ds = append(ds, d.Seconds())
 	}
 	sort.Float64s(ds)
-	out := map[string]any{"label": *label, "started_ms": start.UnixMilli(), "n": *n, "done": len(fin), "create_s": ct.Seconds(), "first_s": firstDone.Seconds(), "drain_s": el.Seconds(), "per_s_after_first": float64(len(fin)-1) / (el - firstDone).Seconds(), "cpu_s": cpu, "cpu_ms_per_object": cpu * 1000 / float64(*n), "api_server_cpu_s": apiServerCPU, "peak_rss_mib": float64(peak) / 1048576, "watch_events": writes, "missing_fields": missing}
+	out := map[string]any{"label": *label, "started_ms": start.UnixMilli(), "n": *n, "done": len(fin), "create_s": ct.Seconds(), "first_s": firstDone.Seconds(), "drain_s": el.Seconds(), "per_s_after_first": float64(len(fin)-1) / (el - firstDone).Seconds(), "cpu_s": cpu, "cpu_ms_per_object": cpu * 1000 / float64(*n), "api_server_cpu_ms_per_object": apiServerCPU * 1000 / float64(*n), "peak_rss_mib": float64(peak) / 1048576, "watch_events": writes, "missing_fields": missing}
 	if *idle > 0 {
 		time.Sleep(3 * time.Second)
 		a := groupUsage(cmd.Process.Pid)
