@@ -7,6 +7,7 @@ import { type KubeObject, keyOf } from "../kube/types.ts";
 import { type Controller, createController, type Reconcile, type SharedReconciler } from "../runtime/controller.ts";
 import { createManager, type Manager, type Runnable } from "../runtime/manager.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
+import { isOfStatusAlone } from "../runtime/store.ts";
 import { createTracer } from "../tracing/tracer.ts";
 import { createAccountAccess, type Enqueue } from "./account-access.ts";
 import { createContext } from "./context.ts";
@@ -160,6 +161,7 @@ function addController(options: AssembleOptions, context: OperatorContext, own: 
   informer.onChange((change) => {
     const wasOwn = change.type === "Modified" && concerns(row, change.previous);
     if (!wasOwn && !concerns(row, change.object)) return;
+    if (row.isPolled === true && isOfStatusAlone(change)) return;
     const initial = change.type === "Added" && change.initial;
     controller.enqueue(keyOf(change.object), { priority: initial ? "low" : "high" });
   });

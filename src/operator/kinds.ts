@@ -99,6 +99,11 @@ export type KindRow<T extends KubeObject> = {
   inEachProcess?: boolean;
   /** Objects of other kinds wait for it: its controller starts before theirs. Default false. */
   startsFirst?: boolean;
+  /**
+   * It is reconciled every few seconds, and each time it counts its dependants. So a change of its status alone starts no reconcile: while
+   * endpoints are created, each status would lead to the next one. Default false.
+   */
+  isPolled?: boolean;
   reconciler(context: OperatorContext, kind: Kind<T>): Reconcile | SharedReconciler<T>;
 };
 
@@ -196,6 +201,7 @@ export const KIND_ROWS = {
     indexers: () => ({}),
     workers: ACCOUNT_WORKERS,
     startsFirst: true,
+    isPolled: true,
     reconciler: ({ deps, account, addresses }, kind) =>
       createAccountReconciler(deps, kind, {
         ...account,
@@ -209,6 +215,7 @@ export const KIND_ROWS = {
     indexers: () => ({}),
     workers: ACCOUNT_WORKERS,
     startsFirst: true,
+    isPolled: true,
     reconciler: ({ deps, account, addresses }, kind) =>
       createAccountReconciler(deps, kind, {
         ...account,

@@ -8,6 +8,16 @@ export type Change<T> =
   | { type: "Modified"; object: T; previous: T }
   | { type: "Deleted"; object: T };
 
+/** Whether only the status changed. The store keeps an unchanged spec as the same value. */
+export function isOfStatusAlone<T extends KubeObject>(change: Change<T>): boolean {
+  if (change.type !== "Modified" || change.object.spec !== change.previous.spec) return false;
+  const [{ resourceVersion: _, ...after }, { resourceVersion: __, ...before }] = [
+    change.object.metadata,
+    change.previous.metadata,
+  ];
+  return isSameJSON(after, before);
+}
+
 export type Indexer<T> = (object: T) => string[];
 
 /**

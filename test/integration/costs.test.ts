@@ -80,6 +80,8 @@ const LIMITS = {
   "job: reconciles": 5.5,
   // 0.09 to 0.34, of at most two for each object: the recorder's budget grows with time.
   "object: events": 2.2,
+  // 4: it is added, gets its finalizer and is Ready; then every 15 s.
+  "account: reconciles": 8,
   // 27 to 40: leases, the key of the account, watches. Some of them repeat with time.
   "all: other API requests": 90,
   // 4: the list of endpoints, the probe and the bills. Some of them repeat with time.
@@ -157,6 +159,7 @@ it("300 endpoints and 50 jobs cost no more than the limits", async () => {
   costs.set("all: other remote calls", sum(calls));
   costs.set("endpoint: reconciles", reconcilesIn(started, "gpuendpoint") / ENDPOINTS);
   costs.set("job: reconciles", reconcilesIn(started, "speechjob") / JOBS);
+  costs.set("account: reconciles", reconcilesIn(started, "account"));
   costs.set("start: files loaded", loaded.length);
   costs.set("start: KiB of the files", sum(new Map(loaded)) / 1024);
 

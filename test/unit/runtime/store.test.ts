@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type KubeObject, keyOf, splitKey } from "../../../src/kube/types.ts";
-import { type Change, createStore } from "../../../src/runtime/store.ts";
+import { type Change, createStore, isOfStatusAlone } from "../../../src/runtime/store.ts";
 
 type Thing = KubeObject<{ color: string }>;
 
@@ -112,6 +112,26 @@ describe("a spec", () => {
     expect(store.get("team/a")?.spec).toEqual({ color });
     store.observeWrite(thing("a", 3, color, uid));
     expect(store.get("team/a")?.spec === first).toBe(same);
+  });
+});
+
+describe("a change of the status alone", () => {
+  const stored = (): Thing => ({ ...thing("a", 1), status: { count: 1 } });
+  const later = { ...stored().metadata, resourceVersion: "2" };
+  it.each([
+    { name: "is one", next: { ...stored(), metadata: later, status: { count: 2 } }, expected: true },
+    { name: "has no other spec", next: { ...stored(), metadata: later, spec: { color: "blue" } }, expected: false },
+    {
+      name: "has no other metadata",
+      next: { ...stored(), metadata: { ...later, finalizers: ["mooring.dev/finalizer"] } },
+      expected: false,
+    },
+    { name: "is of the same object", next: { ...stored(), metadata: { ...later, uid: "uid-other" } }, expected: false },
+  ])("$name", ({ next, expected }) => {
+    const store = createStore<Thing>();
+    store.upsert(stored());
+    const change = store.upsert(next);
+    expect(change && isOfStatusAlone(change)).toBe(expected);
   });
 });
 
