@@ -16,7 +16,7 @@ import { NODE_FLAGS } from "../../scripts/node-flags.ts";
 import { startProxy } from "../../tools/chaos/proxy.ts";
 import { targetOf } from "../../tools/cluster/credentials.ts";
 import { manifest } from "../support/manifests.ts";
-import { createWorld, eventually, type Operator, plainKubeconfig } from "../support/world.ts";
+import { createWorld, eventually, type Operator, plainKubeconfig, type StartOptions } from "../support/world.ts";
 
 const readingSchema = z.object({
   /** Counts the readings. */
@@ -29,8 +29,7 @@ const readingSchema = z.object({
 type CostReading = z.infer<typeof readingSchema>;
 
 type CostProbe = {
-  /** For `StartOptions.within`. */
-  within: string[];
+  start: Required<Pick<StartOptions, "within" | "nodeFlags">>;
   read(operator: Operator): Promise<CostReading>;
 };
 
@@ -40,7 +39,7 @@ async function createCostProbe(): Promise<CostProbe> {
   const module = fileURLToPath(new URL("cost-probe.ts", import.meta.url));
   let readings = 0;
   return {
-    within: ["env", `NODE_OPTIONS=--import=${module} ${NODE_FLAGS.join(" ")}`, `COST_PROBE_FILE=${file}`],
+    start: { within: ["env", `COST_PROBE_FILE=${file}`], nodeFlags: [`--import=${module}`, ...NODE_FLAGS] },
     async read({ pid }) {
       process.kill(pid, "SIGUSR2");
       const reading = await eventually("the probe of the operator answers", async () => {
@@ -132,7 +131,7 @@ it("300 endpoints and 50 jobs cost no more than the limits", async () => {
 
   // The first start: everything is created and sent.
   const probe = await createCostProbe();
-  const first = await world.startOperator({ kubeconfig, within: probe.within });
+  const first = await world.startOperator({ kubeconfig, ...probe.start });
   await eventually("all endpoints are Ready", async () => {
     return metric(await idleMetrics(first), "mooring_endpoints", 'state="Ready"') === ENDPOINTS;
   });

@@ -77,8 +77,11 @@ export type WorldOptions = {
   kubeconfig?: string;
 };
 
-/** `within`: a program with arguments that replaces itself by the operator, such as a shell that enters a cgroup first. */
-export type StartOptions = { kubeconfig?: string; args?: string[]; within?: string[] };
+/**
+ * `within`: a program with arguments that replaces itself by the operator, such as a shell that enters a cgroup first. `nodeFlags`: of Node;
+ * default: none, which is how most tests start it.
+ */
+export type StartOptions = { kubeconfig?: string; args?: string[]; within?: string[]; nodeFlags?: readonly string[] };
 
 /**
  * A namespace, a simulator and an operator that watches this namespace alone, for the tests of one case. The Account
@@ -123,8 +126,8 @@ export async function createWorld(prefix: string, options: WorldOptions = {}): P
     namespace,
     kube,
     simulator,
-    async startOperator({ kubeconfig = cluster, args = [], within = [] } = {}) {
-      const operator = await spawnOperator(namespace, kubeconfig, args, within);
+    async startOperator({ kubeconfig = cluster, args = [], within = [], nodeFlags = [] } = {}) {
+      const operator = await spawnOperator(namespace, kubeconfig, args, { within, nodeFlags });
       operators.add(operator);
       return operator;
     },
@@ -198,13 +201,14 @@ async function spawnOperator(
   namespace: string,
   kubeconfig: string,
   args: string[],
-  within: string[],
+  { within, nodeFlags }: Required<Pick<StartOptions, "within" | "nodeFlags">>,
 ): Promise<Operator> {
   const [program = process.execPath, ...before] = [...within, process.execPath];
   const child: ChildProcess = spawn(
     program,
     [
       ...before,
+      ...nodeFlags,
       BUNDLE,
       "operator",
       `--kubeconfig=${kubeconfig}`,

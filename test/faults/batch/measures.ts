@@ -38,8 +38,7 @@ export async function costOf(
   { name, items, spec }: { name: string; items: number; spec: Record<string, unknown> },
 ): Promise<Cost & { seconds: number }> {
   const [port = 0] = await freePorts(1);
-  const flags = [...NODE_FLAGS, `--inspect-port=127.0.0.1:${port}`].join(" ");
-  const operator = await scene.start({ within: ["env", `NODE_OPTIONS=${flags}`] });
+  const operator = await scene.start({ nodeFlags: [...NODE_FLAGS, `--inspect-port=127.0.0.1:${port}`] });
   await scene.apply(`before-${name}`, MANY.few, spec);
   await scene.ended(`before-${name}`);
   const before = await writesAt(api);

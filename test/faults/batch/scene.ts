@@ -17,7 +17,7 @@ import { LIMIT_MS } from "./size.ts";
 /** Batches whose items and results lie in one store. */
 export type Scene = {
   world: World;
-  start(options?: Pick<StartOptions, "within">): Promise<Operator>;
+  start(options?: Pick<StartOptions, "nodeFlags">): Promise<Operator>;
   /** Creates a batch of `count` items. */
   apply(name: string, count: number, spec: Record<string, unknown>): Promise<void>;
   /** Waits for the end of a batch. */
@@ -43,10 +43,10 @@ export async function createScene(prefix: string, options: WorldOptions = {}): P
 
   return {
     world,
-    start: ({ within = [] } = {}) =>
+    start: ({ nodeFlags = [] } = {}) =>
       world.startOperator({
         args: [`--artifact-root=${root}`, "--log-level=info"],
-        within,
+        nodeFlags,
         ...(options.kubeconfig === undefined ? {} : { kubeconfig: options.kubeconfig }),
       }),
     async apply(name, count, spec) {
