@@ -40,8 +40,8 @@ export type Drain = z.output<typeof drain>;
 const profile = z.object({
   machine,
   objects: z.number(),
-  /** `bare`: the same area of the program that only makes the requests. */
-  areas: z.array(z.object({ area: z.string(), cpuMsPerObject: z.number(), bare: z.number() })),
+  /** Milliseconds for each object. */
+  areas: z.array(z.object({ area: z.string(), mooring: z.number(), bare: z.number() })),
 });
 /** Where the time of the main thread goes in one drain. The profiler itself costs some. */
 export type Profile = z.output<typeof profile>;

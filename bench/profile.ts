@@ -77,8 +77,8 @@ export async function measureProfile(options: Omit<DrainOptions, "rounds" | "pee
     const mooring = await profiled("Mooring", async (flags) => (await mooringCommand(cluster, flags)).command);
     const areas = AREAS.flatMap(({ area }) => {
       const perObject = (seconds: Map<string, number>) => ((seconds.get(area) ?? 0) * 1_000) / objects;
-      const one = { area, cpuMsPerObject: perObject(mooring), bare: perObject(bare) };
-      return one.cpuMsPerObject > 0 || one.bare > 0 ? [one] : [];
+      const one = { area, mooring: perObject(mooring), bare: perObject(bare) };
+      return one.mooring > 0 || one.bare > 0 ? [one] : [];
     });
     return { machine, objects, areas };
   } finally {

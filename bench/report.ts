@@ -110,7 +110,7 @@ function scaleText(points: readonly ScalePoint[]): string[] {
 }
 
 function profileText({ areas, ...profile }: Profile): string[] {
-  const total = areas.reduce((sum, { cpuMsPerObject }) => sum + cpuMsPerObject, 0);
+  const total = areas.reduce((sum, { mooring }) => sum + mooring, 0);
   const ofBare = areas.reduce((sum, { bare }) => sum + bare, 0);
   const share = (value: number) => `${((value / total) * 100).toFixed(1)} %`;
   return [
@@ -121,8 +121,8 @@ function profileText({ areas, ...profile }: Profile): string[] {
     "",
     ...heading("area", "ms per object", "share", "bare, ms per object"),
     ...[...areas]
-      .sort((a, b) => b.cpuMsPerObject - a.cpuMsPerObject)
-      .map(({ area, cpuMsPerObject, bare }) => row(area, number(cpuMsPerObject), share(cpuMsPerObject), number(bare))),
+      .sort((a, b) => b.mooring - a.mooring)
+      .map(({ area, mooring, bare }) => row(area, number(mooring), share(mooring), number(bare))),
     row("all", number(total), "", number(ofBare)),
     "",
   ];

@@ -1,5 +1,5 @@
 /**
  * How the image and the bundle start Node. Each half of the young generation has at most 32 MiB: in smaller ones, what requests in flight hold
- * grows old. It has this size after its first growth. At rest, V8 makes it small again. Both save CPU (docs/reference/performance.md).
+ * grows old. It has this size after its first growth, and V8 makes it small again at rest. Each flag saves CPU (docs/reference/performance.md).
  */
 export const NODE_FLAGS = ["--max-semi-space-size=32", "--semi-space-growth-factor=32"];

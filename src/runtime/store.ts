@@ -11,11 +11,8 @@ export type Change<T> =
 /** Whether only the status changed. The store keeps an unchanged spec as the same value. */
 export function isOfStatusAlone<T extends KubeObject>(change: Change<T>): boolean {
   if (change.type !== "Modified" || change.object.spec !== change.previous.spec) return false;
-  const [{ resourceVersion: _, ...after }, { resourceVersion: __, ...before }] = [
-    change.object.metadata,
-    change.previous.metadata,
-  ];
-  return isSameJSON(after, before);
+  const { metadata } = change.object;
+  return isSameJSON({ ...change.previous.metadata, resourceVersion: metadata.resourceVersion }, metadata);
 }
 
 export type Indexer<T> = (object: T) => string[];

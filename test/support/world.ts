@@ -203,12 +203,11 @@ async function spawnOperator(
   args: string[],
   { within, nodeFlags }: Required<Pick<StartOptions, "within" | "nodeFlags">>,
 ): Promise<Operator> {
-  const [program = process.execPath, ...before] = [...within, process.execPath];
+  const [program = process.execPath, ...before] = [...within, process.execPath, ...nodeFlags];
   const child: ChildProcess = spawn(
     program,
     [
       ...before,
-      ...nodeFlags,
       BUNDLE,
       "operator",
       `--kubeconfig=${kubeconfig}`,

@@ -116,8 +116,8 @@ describe("a comparison", () => {
 
 it("a profile shows the areas of the main thread's time, the largest first, with their shares and those of bare", () => {
   const areas = [
-    { area: "undici: HTTP client", cpuMsPerObject: 0.5, bare: 0.25 },
-    { area: "garbage collection", cpuMsPerObject: 1.5, bare: 0 },
+    { area: "undici: HTTP client", mooring: 0.5, bare: 0.25 },
+    { area: "garbage collection", mooring: 1.5, bare: 0 },
   ];
   const text = figuresText({ ...NO_FIGURES, profiles: [{ machine, objects: 2_000, areas }] });
   expect(text).toContain(
