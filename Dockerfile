@@ -42,7 +42,7 @@ USER 65532:65532
 WORKDIR /app
 ENV NODE_ENV=production PATH=/usr/local/bin
 # As the bundle's first line: what requests in flight hold dies in a young generation of this size.
-ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=32", "--semi-space-growth-factor=32", "/app/mooring.mjs"]
+ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=32", "--semi-space-growth-factor=32", "--initial-old-space-size=64", "/app/mooring.mjs"]
 CMD ["operator"]
 ARG VERSION=0.1.0
 ARG REVISION=unknown
