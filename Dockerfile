@@ -41,7 +41,7 @@ COPY --from=build /out/ /
 USER 65532:65532
 WORKDIR /app
 ENV NODE_ENV=production PATH=/usr/local/bin
-# As the bundle's first line: what requests in flight hold dies in a young generation of this size.
+# The flags of scripts/node-flags.ts, as in the bundle's first line.
 ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=32", "--semi-space-growth-factor=32", "--initial-old-space-size=64", "/app/mooring.mjs"]
 CMD ["operator"]
 ARG VERSION=0.1.0
