@@ -23,6 +23,18 @@ RUN npm run build \
  && chmod -R u=rwX,go=rX /out \
  && find /out -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
 
+# What V8 makes of the bundle, with which the operator starts faster: for this platform, this Node, and the user of the image.
+FROM ${NODE_IMAGE} AS compiled
+ARG SOURCE_DATE_EPOCH=0
+COPY --from=build /out/app /app
+COPY scripts/node-flags.ts scripts/compile-cache.ts /scripts/
+RUN mkdir --mode=777 /out
+USER 65532:65532
+RUN mkdir /out/app \
+ && node --hash-seed=1 /scripts/compile-cache.ts /app/mooring.mjs /out/app/compile-cache \
+ && chmod -R u=rwX,go=rX /out/app \
+ && find /out/app -exec touch --date="@${SOURCE_DATE_EPOCH}" {} +
+
 FROM ${NODE_IMAGE} AS runtime
 ARG SOURCE_DATE_EPOCH=0
 RUN mkdir -p /out/etc /out/tmp \
@@ -38,11 +50,12 @@ RUN mkdir -p /out/etc /out/tmp \
 FROM scratch
 COPY --from=runtime /out/ /
 COPY --from=build /out/ /
+COPY --from=compiled /out/ /
 USER 65532:65532
 WORKDIR /app
-ENV NODE_ENV=production PATH=/usr/local/bin
+ENV NODE_ENV=production PATH=/usr/local/bin NODE_COMPILE_CACHE=/app/compile-cache
 # The flags of scripts/node-flags.ts, as in the bundle's first line.
-ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=32", "--semi-space-growth-factor=32", "--initial-old-space-size=64", "/app/mooring.mjs"]
+ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=32", "--initial-old-space-size=64", "/app/mooring.mjs"]
 CMD ["operator"]
 ARG VERSION=0.1.0
 ARG REVISION=unknown

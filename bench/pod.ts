@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { NODE_FLAGS } from "../scripts/node-flags.ts";
 import { SERVICE_ACCOUNT_FOLDER } from "../src/kube/in-cluster.ts";
 import { targetOf } from "../tools/cluster/credentials.ts";
 import { runProgram } from "../tools/cluster/run-program.ts";
 import { BUNDLE } from "./bundle.ts";
 import { type ClusterAccess, NAMESPACE } from "./cluster.ts";
+import { startCommand } from "./start-command.ts";
 
 /** How the operator finds the API server. A kubeconfig costs it a library that it does not load in a pod. */
 export type Access = "ServiceAccount" | "Kubeconfig";
@@ -25,7 +25,7 @@ export async function operatorCommand(
   { guarded, controlPlane: { kubeconfig } }: ClusterAccess,
   nodeFlags: readonly string[] = [],
 ): Promise<OperatorCommand> {
-  const operator = [process.execPath, ...NODE_FLAGS, ...nodeFlags, BUNDLE, "operator"];
+  const operator = [...(await startCommand(BUNDLE, guarded.dir, nodeFlags)), "operator"];
   if (!(await canMount())) return { access: "Kubeconfig", command: [...operator, `--kubeconfig=${kubeconfig}`] };
   const { url, ca, headers } = await targetOf(kubeconfig);
   const folder = join(guarded.dir, "service-account");

@@ -70,11 +70,8 @@ export async function measureProfile(options: Omit<DrainOptions, "rounds" | "pee
       const [file = ""] = await readdir(folder);
       return secondsByArea(cpuProfile.parse(JSON.parse(await readFile(join(folder, file), "utf8"))));
     };
-    const bare = await profiled("bare", async (flags) => {
-      const [node = "", ...rest] = await peerCommand("bare", cluster);
-      return [node, ...flags, ...rest];
-    });
-    const mooring = await profiled("Mooring", async (flags) => (await mooringCommand(cluster, flags)).command);
+    const bare = await profiled("bare", (nodeFlags) => peerCommand("bare", cluster, { nodeFlags }));
+    const mooring = await profiled("Mooring", async (nodeFlags) => (await mooringCommand(cluster, nodeFlags)).command);
     const areas = AREAS.flatMap(({ area }) => {
       const perObject = (seconds: Map<string, number>) => ((seconds.get(area) ?? 0) * 1_000) / objects;
       const one = { area, mooring: perObject(mooring), bare: perObject(bare) };

@@ -8,6 +8,7 @@ import { NODE_FLAGS } from "../../scripts/node-flags.ts";
 import { prepareTool, type Tool, tool } from "../../tools/programs/tool.ts";
 import type { BenchCluster } from "../cluster.ts";
 import type { Peer } from "../figures.ts";
+import { startCommand } from "../start-command.ts";
 
 /** Objects that a peer works on at once. */
 const WORKERS = 64;
@@ -35,33 +36,49 @@ export async function preparePeers(
 export async function peerCommand(
   peer: Peer,
   cluster: BenchCluster,
-  { workers = WORKERS } = {},
+  { workers = WORKERS, nodeFlags = [] }: { workers?: number; nodeFlags?: readonly string[] } = {},
 ): Promise<readonly string[]> {
   const { remote, controlPlane, guarded } = cluster;
   const kubeconfig = peer === "bare" ? await asJSON(controlPlane.kubeconfig, guarded.dir) : controlPlane.kubeconfig;
   return [
-    ...(await PROGRAMS[peer](guarded.dir)),
+    ...(await PROGRAMS[peer](guarded.dir, nodeFlags)),
     `--workers=${workers}`,
     `--base=${remote.baseURL}`,
     `--kubeconfig=${kubeconfig}`,
   ];
 }
 
-/** The program of each peer, and the arguments before its flags. `folder` is for files that last as long as the cluster. */
-const PROGRAMS: Readonly<Record<Peer, (folder: string) => Promise<readonly string[]>>> = {
+/** The program of a peer, and the arguments before its flags. `folder` is for files that last as long as the cluster. */
+type Program = (folder: string, nodeFlags: readonly string[]) => Promise<readonly string[]>;
+
+const PROGRAMS: Readonly<Record<Peer, Program>> = {
   "controller-runtime": async () => [await tool("bench-peer")],
   "kube-rs": async () => [await tool("bench-kube-rs")],
   kopf: async () => [await tool("bench-kopf"), fileURLToPath(new URL("./kopf/main.py", import.meta.url))],
-  "client-node": async (folder) => [process.execPath, ...NODE_FLAGS, await bundle("client-node", folder)],
-  bare: async (folder) => [process.execPath, ...NODE_FLAGS, await bundle("bare", folder, bundleOptions.plugins)],
+  "client-node": (folder, nodeFlags) => bundled("client-node", folder, nodeFlags),
+  bare: (folder, nodeFlags) => bundled("bare", folder, nodeFlags, bundleOptions.plugins),
 };
 
-/** As Mooring's bundle, so that both load as fast. Its plug-ins are for code that imports the same parts of libraries as its own. */
-async function bundle(peer: Peer, folder: string, plugins: Plugin[] = []): Promise<string> {
+/** As Mooring's bundle, so that both start as fast. Its plug-ins are for code that imports the same parts of libraries as its own. */
+async function bundled(
+  peer: Peer,
+  folder: string,
+  nodeFlags: readonly string[],
+  plugins: Plugin[] = [],
+): Promise<readonly string[]> {
   const main = fileURLToPath(new URL(`./${peer}/main.ts`, import.meta.url));
-  await build({ ...bundleOptions, entryPoints: { [peer]: main }, outdir: folder, plugins });
-  return join(folder, `${peer}.mjs`);
+  const outdir = join(folder, peer);
+  await build({ ...bundleOptions, entryPoints: { main }, outdir, plugins });
+  await writeFile(join(outdir, "start.mjs"), START);
+  return startCommand(join(outdir, "start.mjs"), outdir, nodeFlags);
 }
+
+/** What src/main.ts and `mooring operator` do with the flags of V8. */
+const START = `import { setFlagsFromString } from "node:v8";
+for (const flag of ${JSON.stringify(NODE_FLAGS)}) setFlagsFromString(flag.replace(/=.*/, "=0"));
+setImmediate(() => setFlagsFromString("--semi-space-growth-factor=32"));
+await import("./main.mjs");
+`;
 
 /** For a program that reads no YAML. */
 async function asJSON(kubeconfig: string, folder: string): Promise<string> {

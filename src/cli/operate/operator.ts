@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { LONGEST_REQUEST } from "../../api/v1alpha1/account.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -81,6 +82,8 @@ export function registerOperatorCommand(program: Command): void {
     } catch (error) {
       return command.error(error instanceof Error ? error.message : String(error), { exitCode: 2 });
     }
+    // The young generation has its full size after its first growth, and V8 makes it small again at rest.
+    setFlagsFromString("--semi-space-growth-factor=32");
     process.exitCode = await runOperator(config, terminationSignal());
   });
 }

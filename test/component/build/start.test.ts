@@ -1,10 +1,16 @@
-import { readFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { hash } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { build, type Metafile } from "esbuild";
 import { beforeAll, expect, it } from "vitest";
 import { commandOptions, operatorOptions } from "../../../scripts/bundle-options.ts";
 import { NODE_FLAGS } from "../../../scripts/node-flags.ts";
 
+const execute = promisify(execFile);
 const absWorkingDir = fileURLToPath(new URL("../../..", import.meta.url));
 const ENTRY = "dist/mooring.mjs";
 /** What a command loads before it does anything. Each further library has to be worth its time at each start. */
@@ -44,6 +50,57 @@ it("the image starts Node as the bundle's first line does", async () => {
   const [, entrypoint = "[]"] = /^ENTRYPOINT (.+)$/m.exec(dockerfile) ?? [];
   expect(JSON.parse(entrypoint).slice(1, -1)).toEqual(NODE_FLAGS);
 });
+
+it("the image has the compile cache that it names", async () => {
+  const dockerfile = await readFile(new URL("../../../Dockerfile", import.meta.url), "utf8");
+  const [, cache = ""] = /^ENV .*NODE_COMPILE_CACHE=(\S+)/m.exec(dockerfile) ?? [];
+  expect(dockerfile).toContain(`scripts/compile-cache.ts /app/mooring.mjs /out${cache} `);
+});
+
+it("V8 accepts what Node's build compiled, as without flags", async () => {
+  const tag = "process.getBuiltinModule('node:v8').cachedDataVersionTag()";
+  const { stdout: without } = await execute(process.execPath, ["--print", tag]);
+  const atExit = `data:text/javascript,process.once("exit",()=>console.error(${tag}))`;
+  const args = [...NODE_FLAGS, `--import=${atExit}`, "src/main.ts", "--version"];
+  const { stderr } = await execute(process.execPath, args, { cwd: absWorkingDir });
+  expect(stderr).toBe(without);
+});
+
+it("a compile cache is the same each time, and V8 accepts all of it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-compile-cache-"));
+  try {
+    for (const options of [commandOptions, operatorOptions]) {
+      await build({ ...options, absWorkingDir, outdir: join(folder, "app") });
+    }
+    const entry = join(folder, "app/mooring.mjs");
+    const [cache, again] = [join(folder, "cache"), join(folder, "again")];
+    for (const to of [cache, again]) {
+      await execute(process.execPath, ["--hash-seed=1", "scripts/compile-cache.ts", entry, to], { cwd: absWorkingDir });
+    }
+    const files = await contentsOf(cache);
+    expect(files.size).toBeGreaterThan(10);
+    expect(await contentsOf(again)).toEqual(files);
+
+    const env = { ...process.env, NODE_COMPILE_CACHE: cache, NODE_DEBUG_NATIVE: "COMPILE_CACHE" };
+    const { stdout, stderr } = await execute(process.execPath, [...NODE_FLAGS, entry, "operator", "--help"], { env });
+    const lines = `${stdout}${stderr}`
+      .split("\n")
+      .filter((line) => line.startsWith("[compile cache] V8 code cache for"));
+    const unused = lines.filter((line) => !line.includes("was accepted"));
+    expect(unused).toEqual([expect.stringContaining("app/mooring.mjs was not initialized")]);
+    expect(lines.filter((line) => line.includes("app/operator.mjs was accepted"))).toHaveLength(1);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+/** Hashes of the files below a folder, by path. */
+async function contentsOf(folder: string): Promise<Map<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const hashes = paths.map(async (path) => [relative(folder, path), hash("sha256", await readFile(path))] as const);
+  return new Map(await Promise.all(hashes));
+}
 
 const commands = [
   ["operator", "operate"],

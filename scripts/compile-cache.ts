@@ -1,0 +1,33 @@
+/**
+ * Writes what V8 makes of a bundle for NODE_COMPILE_CACHE=CACHE: node --hash-seed=1 scripts/compile-cache.ts ENTRY CACHE
+ * It is for the Node, the platform and the user that run this, and for an entry that is started with NODE_FLAGS and takes them back before it
+ * imports the other modules of its folder. With a seed that V8 chooses, the bytes would differ each time.
+ */
+import { readdir } from "node:fs/promises";
+import { enableCompileCache, flushCompileCache } from "node:module";
+import { basename, dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { NODE_FLAGS } from "./node-flags.ts";
+
+const [entry = "", cache = ""] = process.argv.slice(2);
+const folder = dirname(entry);
+const modules = (await readdir(folder)).filter((name) => name.endsWith(".mjs") && name !== basename(entry));
+
+// The cache counts for the flags that V8 has when Node opens it, and each module for those that V8 has when it is compiled.
+setFlagsFromString("--hash-seed=0");
+for (const flag of NODE_FLAGS) setFlagsFromString(flag);
+const { message } = enableCompileCache(resolve(cache));
+if (message !== undefined) throw new Error(`${cache} cannot be a compile cache: ${message}`);
+for (const flag of NODE_FLAGS) setFlagsFromString(flag.replace(/=.*/, "=0"));
+
+// All modules are compiled before the first one runs, and that one throws.
+const urls = modules.toSorted().map((name) => pathToFileURL(resolve(folder, name)));
+const stop = new URL("data:text/javascript,throw new Error('compiled')");
+const imports = [stop, ...urls].map(({ href }) => `import ${JSON.stringify(href)};`);
+try {
+  await import(`data:text/javascript,${encodeURIComponent(imports.join("\n"))}`);
+} catch (error) {
+  if (!(error instanceof Error && error.message === "compiled")) throw error;
+}
+flushCompileCache();
