@@ -12,8 +12,8 @@ import type { KubeObject, ObjectMeta } from "../kube/types.ts";
 export type EmitEvent = (object: KubeObject, reason: string, action: string, note: string) => void;
 
 /**
- * Writes Events about an object for people. Never waits, never fails the caller. Namespaces take turns: many
- * events of one namespace neither delay nor replace those of another.
+ * Writes Events about an object for people. Never waits, never fails the caller. Namespaces take turns, and in each of them both types:
+ * many events of one namespace neither delay nor replace those of another, nor many Normal ones a Warning.
  */
 export type EventRecorder = {
   normal: EmitEvent;
@@ -37,7 +37,7 @@ export type RecorderOptions = {
 /** `dropped`: called instead of `send` when the queue is full. */
 type Queued = { send(): Promise<unknown>; dropped(): void };
 
-/** Above this length the namespace with the most events loses its oldest one. */
+/** Above this length the namespace with the most events of a type loses the oldest of them. */
 const QUEUE_LENGTH = 1_000;
 /** Events a second once a burst of 50 is used up: Events must not slow down reconciles. */
 const EVENTS_PER_SECOND = 20;
@@ -68,9 +68,9 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
     }
   }
 
-  function push(namespace: string, event: Queued): void {
+  function push(group: string, event: Queued): void {
     if (queue.size() >= QUEUE_LENGTH) queue.shiftLongest()?.value.dropped();
-    queue.push(namespace, String(pushed++), event);
+    queue.push(group, String(pushed++), event);
     draining ??= drain().finally(() => {
       draining = undefined;
     });
@@ -80,12 +80,13 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
     return (object, reason, action, note) => {
       const { uid = "", name, namespace = "default" } = object.metadata;
       const text = cutToBytes(plainText(note, NOTE_BYTES), NOTE_BYTES);
+      const group = `${type}/${namespace}`;
       const id = idOf([uid, type, reason, action, text]);
       const microTime = new Date(clock.now()).toISOString().replace("Z", "000Z");
       const known = memory.countUp(id);
       if (known !== undefined) {
         const change = { series: { count: known.count, lastObservedTime: microTime } };
-        push(namespace, { send: () => client.mergePatch(eventResource, known, change), dropped: () => {} });
+        push(group, { send: () => client.mergePatch(eventResource, known, change), dropped: () => {} });
         return;
       }
       if (!memory.allows(uid)) return;
@@ -107,7 +108,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
           throw error;
         }
       };
-      push(namespace, { send, dropped: forget });
+      push(group, { send, dropped: forget });
     };
   }
 

@@ -190,6 +190,19 @@ describe("too many events", () => {
     expect(sent()).toBe(21);
   });
 
+  it("of type Normal neither delay nor replace Warnings of the same namespace", async () => {
+    const { api, clock, recorder } = await world();
+    const warnings = () => api.requests.filter(({ body }) => (body as { type?: string }).type === "Warning").length;
+    for (let i = 0; i < 500; i++) recorder.normal(thing(`uid-${i}`), "R", "A", `n${i}`);
+    recorder.warning(thing("uid-w"), "R", "A", "of a failure");
+    await until(() => warnings() === 1, { clock, stepMs: 10 });
+    expect(api.requests.length).toBeLessThan(100);
+    recorder.warning(thing("uid-v"), "R", "A", "of another failure");
+    for (let i = 500; i < 2_500; i++) recorder.normal(thing(`uid-${i}`), "R", "A", `n${i}`);
+    await recorder.flush(forever);
+    expect(warnings()).toBe(2);
+  });
+
   it("do not hold up the end of the process", async () => {
     const { recorder } = await world(() => "silence");
     recorder.normal(thing(), "R", "A", "n");
