@@ -8,7 +8,7 @@ import { enableCompileCache, flushCompileCache, registerHooks } from "node:modul
 import { basename, dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { setFlagsFromString } from "node:v8";
-import { NODE_FLAGS } from "./node-flags.ts";
+import { NODE_FLAGS, TAKE_BACK_FLAGS } from "./node-flags.ts";
 
 const [entry = "", cache = ""] = process.argv.slice(2);
 const folder = dirname(entry);
@@ -19,7 +19,7 @@ setFlagsFromString("--hash-seed=0");
 for (const flag of NODE_FLAGS) setFlagsFromString(flag);
 const { message } = enableCompileCache(resolve(cache));
 if (message !== undefined) throw new Error(`${cache} cannot be a compile cache: ${message}`);
-for (const flag of NODE_FLAGS) setFlagsFromString(flag.replace(/=.*/, "=0"));
+for (const flag of TAKE_BACK_FLAGS) setFlagsFromString(flag);
 
 // A module that gets an empty one for each of its imports is compiled and never runs. One after the other: V8 counts scripts, and writes the count.
 const urls = modules.toSorted().map((name) => pathToFileURL(resolve(folder, name)).href);

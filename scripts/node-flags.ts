@@ -5,3 +5,6 @@
  * takes them back. Each flag saves CPU (docs/reference/performance.md).
  */
 export const NODE_FLAGS = ["--max-semi-space-size=32", "--initial-old-space-size=64"];
+
+/** What takes them back: 0 is V8's default of both. */
+export const TAKE_BACK_FLAGS = NODE_FLAGS.map((flag) => flag.replace(/=.*/, "=0"));

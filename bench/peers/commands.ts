@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 import { parse } from "yaml";
 import { bundleOptions } from "../../scripts/bundle-options.ts";
-import { NODE_FLAGS } from "../../scripts/node-flags.ts";
+import { TAKE_BACK_FLAGS } from "../../scripts/node-flags.ts";
 import { prepareTool, type Tool, tool } from "../../tools/programs/tool.ts";
 import type { BenchCluster } from "../cluster.ts";
 import type { Peer } from "../figures.ts";
@@ -75,7 +75,7 @@ async function bundled(
 
 /** What src/main.ts and `mooring operator` do with the flags of V8. */
 const START = `import { setFlagsFromString } from "node:v8";
-for (const flag of ${JSON.stringify(NODE_FLAGS)}) setFlagsFromString(flag.replace(/=.*/, "=0"));
+for (const flag of ${JSON.stringify(TAKE_BACK_FLAGS)}) setFlagsFromString(flag);
 setImmediate(() => setFlagsFromString("--semi-space-growth-factor=32"));
 await import("./main.mjs");
 `;

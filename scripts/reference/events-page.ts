@@ -1,3 +1,4 @@
+import { EVENTS_AT_ONCE, EVENTS_PER_SECOND, QUEUE_LENGTH } from "../../src/runtime/recorder.ts";
 import { code, markdownTable, pageHead } from "./table.ts";
 
 export type DocumentedEvent = { kind: string; type: "Normal" | "Warning"; reason: string; when: string };
@@ -174,8 +175,8 @@ export function eventsPage(events: readonly DocumentedEvent[]): string {
     "Mooring writes events of `events.k8s.io/v1`. Repeated events become one series. Kubernetes deletes events after one hour by",
     "default, so use [conditions](conditions.md) for alerts and scripts.",
     "",
-    "After 50 events at once, Mooring writes 20 a second. Namespaces take turns, and in each of them both types, so that a Warning does not wait",
-    "for many Normal events. When 1,000 wait, the oldest of the namespace and type with the most are not written.",
+    `After ${EVENTS_AT_ONCE} events at once, Mooring writes ${EVENTS_PER_SECOND} a second. Namespaces take turns, and in each of them both types, so that a Warning does not wait`,
+    `for many Normal events. When ${QUEUE_LENGTH.toLocaleString("en")} wait, the oldest of the namespace and type with the most are not written.`,
     "",
     "```sh",
     "kubectl events --for gpuendpoint/minimal",

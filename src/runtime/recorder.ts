@@ -38,10 +38,10 @@ export type RecorderOptions = {
 type Queued = { send(): Promise<unknown>; dropped(): void };
 
 /** Above this length the namespace with the most events of a type loses the oldest of them. */
-const QUEUE_LENGTH = 1_000;
-/** Events a second once a burst of 50 is used up: Events must not slow down reconciles. */
-const EVENTS_PER_SECOND = 20;
-const EVENTS_AT_ONCE = 50;
+export const QUEUE_LENGTH = 1_000;
+/** Events a second once those at once are used up: Events must not slow down reconciles. */
+export const EVENTS_PER_SECOND = 20;
+export const EVENTS_AT_ONCE = 50;
 /** The API server counts bytes (1,024). */
 const NOTE_BYTES = 1_024;
 

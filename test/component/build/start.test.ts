@@ -1,23 +1,23 @@
-import { execFile } from "node:child_process";
 import { hash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { build, type Metafile } from "esbuild";
 import { beforeAll, expect, it } from "vitest";
 import { commandOptions, operatorOptions } from "../../../scripts/bundle-options.ts";
 import { NODE_FLAGS } from "../../../scripts/node-flags.ts";
+import { run } from "../../support/run.ts";
 
-const execute = promisify(execFile);
 const absWorkingDir = fileURLToPath(new URL("../../..", import.meta.url));
 const ENTRY = "dist/mooring.mjs";
 /** What a command loads before it does anything. Each further library has to be worth its time at each start. */
 const MAX_BYTES = 1_950_000;
 
+let dockerfile: string;
 let outputs: Metafile["outputs"];
 beforeAll(async () => {
+  dockerfile = await readFile(join(absWorkingDir, "Dockerfile"), "utf8");
   const built = [commandOptions, operatorOptions].map((options) => build({ ...options, absWorkingDir, write: false }));
   outputs = Object.assign({}, ...(await Promise.all(built)).map(({ metafile }) => metafile.outputs));
 });
@@ -45,24 +45,22 @@ it("the entry loads nothing but itself, so that an old Node can say which Node i
   expect(sourcesOf([ENTRY]).map(([path]) => path)).toEqual(["src/main.ts"]);
 });
 
-it("the image starts Node as the bundle's first line does", async () => {
-  const dockerfile = await readFile(new URL("../../../Dockerfile", import.meta.url), "utf8");
+it("the image starts Node as the bundle's first line does", () => {
   const [, entrypoint = "[]"] = /^ENTRYPOINT (.+)$/m.exec(dockerfile) ?? [];
   expect(JSON.parse(entrypoint).slice(1, -1)).toEqual(NODE_FLAGS);
 });
 
-it("the image has the compile cache that it names", async () => {
-  const dockerfile = await readFile(new URL("../../../Dockerfile", import.meta.url), "utf8");
+it("the image has the compile cache that it names", () => {
   const [, cache = ""] = /^ENV .*NODE_COMPILE_CACHE=(\S+)/m.exec(dockerfile) ?? [];
   expect(dockerfile).toContain(`scripts/compile-cache.ts /app/mooring.mjs /out${cache} `);
 });
 
 it("V8 accepts what Node's build compiled, as without flags", async () => {
   const tag = "process.getBuiltinModule('node:v8').cachedDataVersionTag()";
-  const { stdout: without } = await execute(process.execPath, ["--print", tag]);
+  const { stdout: without } = await run(process.execPath, ["--print", tag]);
   const atExit = `data:text/javascript,process.once("exit",()=>console.error(${tag}))`;
-  const args = [...NODE_FLAGS, `--import=${atExit}`, "src/main.ts", "--version"];
-  const { stderr } = await execute(process.execPath, args, { cwd: absWorkingDir });
+  const args = [...NODE_FLAGS, `--import=${atExit}`, join(absWorkingDir, "src/main.ts"), "--version"];
+  const { stderr } = await run(process.execPath, args);
   expect(stderr).toBe(without);
 });
 
@@ -73,16 +71,18 @@ it("a compile cache is the same each time, and V8 accepts all of it", async () =
       await build({ ...options, absWorkingDir, outdir: join(folder, "app") });
     }
     const entry = join(folder, "app/mooring.mjs");
+    const script = join(absWorkingDir, "scripts/compile-cache.ts");
     const [cache, again] = [join(folder, "cache"), join(folder, "again")];
     for (const to of [cache, again]) {
-      await execute(process.execPath, ["--hash-seed=1", "scripts/compile-cache.ts", entry, to], { cwd: absWorkingDir });
+      const ended = await run(process.execPath, ["--hash-seed=1", script, entry, to]);
+      expect(ended).toEqual({ code: 0, stdout: "", stderr: "" });
     }
     const files = await contentsOf(cache);
     expect(files.size).toBeGreaterThan(10);
     expect(await contentsOf(again)).toEqual(files);
 
-    const env = { ...process.env, NODE_COMPILE_CACHE: cache, NODE_DEBUG_NATIVE: "COMPILE_CACHE" };
-    const { stdout, stderr } = await execute(process.execPath, [...NODE_FLAGS, entry, "operator", "--help"], { env });
+    const env = { NODE_COMPILE_CACHE: cache, NODE_DEBUG_NATIVE: "COMPILE_CACHE" };
+    const { stdout, stderr } = await run(process.execPath, [...NODE_FLAGS, entry, "operator", "--help"], { env });
     const lines = `${stdout}${stderr}`
       .split("\n")
       .filter((line) => line.startsWith("[compile cache] V8 code cache for"));
