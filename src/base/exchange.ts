@@ -53,6 +53,8 @@ function createHandler(
   function end(error?: unknown): void {
     ended ??= { error };
     signal?.removeEventListener("abort", abort);
+    // It has the request and the bytes of the head, which would be there until the old generation is collected.
+    controller = undefined;
     wake();
   }
   async function* read(): AsyncGenerator<Buffer> {

@@ -1,7 +1,13 @@
 import { getEventListeners } from "node:events";
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Dispatcher } from "undici";
 import { describe, expect, it } from "vitest";
 import { bytesOf, type ExchangeOptions, exchange } from "../../../src/base/exchange.ts";
+
+setFlagsFromString("--expose-gc");
+const gc: () => void = runInNewContext("gc");
 
 type Handler = Required<Dispatcher.DispatchHandler>;
 
@@ -37,6 +43,7 @@ function begin(options: ExchangeOptions = {}) {
   return {
     log,
     answer,
+    controller,
     start: () => onRequestStart(controller, null),
     head: (status = 200) => onResponseStart(controller, status, {}, ""),
     data: (text: string) => onResponseData(controller, Buffer.from(text)),
@@ -152,6 +159,22 @@ describe("exchange", () => {
     await expect(waiting.answer).rejects.toThrow("given up");
     await expect(bytesOf((await running.answer).body)).rejects.toThrow("given up");
     expect([checks, waiting.log, running.log]).toEqual([0, ["abort: given up"], ["abort: given up"]]);
+  });
+
+  it("keeps nothing of the connection after the response, however long somebody has the answer", async () => {
+    const respond = async () => {
+      const sent = begin();
+      sent.start();
+      sent.head();
+      sent.data("a");
+      sent.end();
+      const { body } = await sent.answer;
+      return { body, text: String(await bytesOf(body)), controller: new WeakRef(sent.controller) };
+    };
+    const { body, text, controller } = await respond();
+    await setImmediate();
+    gc();
+    expect([text, controller.deref(), typeof body.whole]).toEqual(["a", undefined, "function"]);
   });
 
   it("listens to the signal no longer than its request lasts", async () => {
