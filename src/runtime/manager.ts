@@ -17,13 +17,13 @@ export type Runnable = {
 type StartedInformer = Pick<Informer<KubeObject>, "resource" | "start" | "synced" | "stopped">;
 
 export type ManagerOptions = {
-  /** The processes of the installation, which this one has joined. */
-  members: Pick<Members, "lost" | "setReady" | "leave">;
-  /** Called before this process lists anything. */
+  /** The processes of the installation, which this one joins. */
+  members: Pick<Members, "join" | "lost" | "setReady" | "leave">;
+  /** Called while this process joins. What the first lists show counts only afterwards. */
   prepare(signal: AbortSignal): Promise<void>;
-  /** In groups. A group starts when the lists of the group before are complete. */
+  /** In groups. The first starts while this process joins, and each other one when the lists of the group before are complete. */
   informers: readonly (readonly StartedInformer[])[];
-  /** Called when the lists of a group are complete. */
+  /** Called when the lists of a group are complete and this process has joined. */
   onListed?: (group: number) => void;
   /**
    * In groups. A group starts when the group before has reconciled the objects of the first lists, at the latest after 1 s: an object
@@ -69,10 +69,12 @@ export function createManager(options: ManagerOptions): Manager {
   const informers = options.informers.flat();
 
   async function start(stop: AbortSignal, watches: AbortSignal): Promise<void> {
-    await options.prepare(stop);
+    // Neither needs the lists of the first group, and nothing acts on these before both are done.
+    const joined = Promise.all([members.join(stop), options.prepare(stop)]);
     for (const [group, some] of options.informers.entries()) {
       // An API server that is away must not keep the process from ending.
-      await Promise.race([Promise.all(some.map((informer) => informer.start(watches))), aborted(stop)]);
+      const listed = Promise.race([Promise.all(some.map((informer) => informer.start(watches))), aborted(stop)]);
+      await Promise.all([joined, listed]);
       stop.throwIfAborted();
       options.onListed?.(group);
     }

@@ -186,7 +186,6 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       "operator starts",
     );
     try {
-      await members.join(stop);
       await manager.run(AbortSignal.any([stop, fenced.signal]));
       if (fenced.signal.aborted) throw fenced.signal.reason;
     } finally {

@@ -95,9 +95,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
 
   async function run(): Promise<string> {
     try {
-      const ending = AbortSignal.any([stop.signal, fenced.signal]);
-      await members.join(ending);
-      await manager.run(ending);
+      await manager.run(AbortSignal.any([stop.signal, fenced.signal]));
       await recorder.flush(AbortSignal.abort());
       return fenced.signal.aborted ? "fenced" : "stopped";
     } catch (error) {

@@ -57,6 +57,7 @@ function world(change: Partial<ManagerOptions> = {}, options: { failing?: string
   });
   const manager = createManager({
     members: {
+      join: () => step("join"),
       lost: lost.signal,
       setReady: (ready) => void log.push(ready ? "ready" : "not ready"),
       leave: () => step("leave"),
@@ -110,7 +111,16 @@ async function finishLists(w: World): Promise<void> {
   await settle();
 }
 
-const start = ["prepare", "prepare done", "list accounts", "listed 0", "list things", "list others"];
+const start = [
+  "join",
+  "prepare",
+  "list accounts",
+  "join done",
+  "prepare done",
+  "listed 0",
+  "list things",
+  "list others",
+];
 const ending = [
   "not ready",
   "hand over",
@@ -123,7 +133,7 @@ const ending = [
 ];
 
 describe("starting", () => {
-  it("is preparation, whole lists with accounts first, work: in this order and no other", async () => {
+  it("is joining and preparation beside the lists of accounts, the other lists, work: in this order and no other", async () => {
     const w = world();
     void w.run();
     await listAccounts(w);
@@ -174,9 +184,9 @@ describe("starting", () => {
     expect(grouped.log).toContain("leave done");
   });
 
-  it("starts no work when the preparation fails, and ends the lease", async () => {
-    const w = world({}, { failing: "prepare" });
-    await expect(w.run()).rejects.toThrow("prepare failed");
+  it.each(["join", "prepare"])("starts no work when the step %s fails, and ends the lease", async (failing) => {
+    const w = world({}, { failing });
+    await expect(w.run()).rejects.toThrow(`${failing} failed`);
     expect(w.log).not.toContain("list things");
     expect(w.log.at(-1)).toBe("leave done");
   });
