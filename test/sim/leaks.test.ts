@@ -21,10 +21,10 @@ const QUIET_MS = 40 * MINUTE_MS;
 const WAVES = 3;
 /**
  * The costs of a month name each object of the month. What is remembered of endpoints that are gone, and the texts of the last objects, have
- * limits of their own.
+ * limits of their own. An operation whose last call failed has a circuit until a call of it works, so there are at most as many as operations.
  */
 const GROWS =
-  /^src\/(controllers\/billing\/|base\/shared-texts\.ts (recent|earlier)$|provider\/endpoints\/endpoint-(memory\.ts memory|index\.ts missed( \(sum\))?)$)/;
+  /^src\/(controllers\/billing\/|base\/shared-texts\.ts (recent|earlier)$|provider\/http\/breaker\.ts circuits$|provider\/endpoints\/endpoint-(memory\.ts memory|index\.ts missed( \(sum\))?)$)/;
 
 /** The recorder forgets what is old with the next event: it keeps what the objects of one wave, not of two, left. */
 const ONE_WAVE = /^src\/runtime\/recorder\.ts values$/;
