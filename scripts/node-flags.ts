@@ -1,6 +1,6 @@
 /**
  * How the image and the bundle start Node. Each half of the young generation has at most 16 MiB: in smaller ones, what requests in flight hold
- * grows old, and V8 makes it small again at rest. The old generation is first collected when it has 64 MiB: V8's own first limit falls with each
+ * grows old. The old generation is first collected when it has 64 MiB: V8's own first limit falls with each
  * collection of the young one, so V8 marked the code and the first lists right after the start. Both count only while Node starts: src/main.ts
  * takes them back. Each flag saves CPU (docs/reference/performance.md).
  */

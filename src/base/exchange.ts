@@ -53,7 +53,7 @@ function createHandler(
   function end(error?: unknown): void {
     ended ??= { error };
     signal?.removeEventListener("abort", abort);
-    // It has the request and the bytes of the head, which would be there until the old generation is collected.
+    // The controller has the request and the bytes of the head. V8 often moves this handler into the old generation, and keeps what it refers to.
     controller = undefined;
     wake();
   }

@@ -69,7 +69,7 @@ export function createManager(options: ManagerOptions): Manager {
   const informers = options.informers.flat();
 
   async function start(stop: AbortSignal, watches: AbortSignal): Promise<void> {
-    // Neither needs the lists of the first group, and nothing acts on these before both are done.
+    // Beside the first lists, which nothing acts on before.
     const joined = Promise.all([members.join(stop), options.prepare(stop)]);
     for (const [group, some] of options.informers.entries()) {
       // An API server that is away must not keep the process from ending.

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import type { Clock } from "../../../src/base/clock.ts";
+import { gc } from "../../support/gc.ts";
 
 /** What the operator holds. */
 export type Holdings = {
@@ -23,8 +22,6 @@ const USER = /\/(src\/(?!simulator\/|base\/)[^:?]+)[^:]*:(\d+)/;
 
 /** Follows each Map, Set and listener of a signal that the operator makes from now on. */
 export function followHoldings(): Holdings {
-  setFlagsFromString("--expose-gc");
-  const collectGarbage: () => void = runInNewContext("gc");
   const { Map: PlainMap, Set: PlainSet } = globalThis;
   const sites = new PlainMap<string, string>();
   const followed = new PlainSet<{ site: string; of: WeakRef<Collection> }>();
@@ -74,7 +71,7 @@ export function followHoldings(): Holdings {
 
   return {
     now() {
-      collectGarbage();
+      gc();
       const held: Record<string, number> = {};
       const add = (site: string, count: number) => {
         if (count !== 0) held[site] = (held[site] ?? 0) + count;

@@ -1,13 +1,9 @@
 import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import type { Dispatcher } from "undici";
 import { describe, expect, it } from "vitest";
 import { bytesOf, type ExchangeOptions, exchange } from "../../../src/base/exchange.ts";
-
-setFlagsFromString("--expose-gc");
-const gc: () => void = runInNewContext("gc");
+import { gc } from "../../support/gc.ts";
 
 type Handler = Required<Dispatcher.DispatchHandler>;
 

@@ -1,8 +1,7 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { parentPort } from "node:worker_threads";
 import type { KubeObject } from "../../../src/kube/types.ts";
 import { createStore } from "../../../src/runtime/store.ts";
+import { gc } from "../../support/gc.ts";
 
 /** A worker that measures in its own heap, which no other test uses: tells the bytes of an object alone, and in a store. */
 
@@ -12,9 +11,6 @@ const image = "registry.example/team/model-server:2026.11";
 const condition = (type: string) => {
   return { type, status: "True", reason: "Ready", message: "The endpoint serves requests", lastTransitionTime: time };
 };
-
-setFlagsFromString("--expose-gc");
-const gc: () => void = runInNewContext("gc");
 
 /** As a watch shows it. */
 const textOf = (index: number) =>

@@ -1,6 +1,5 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
+import { gc } from "../../../support/gc.ts";
 import { batchWorld } from "./batch-world.ts";
 
 /** docs/how-to/batches.md has the figures of 100,000. */
@@ -10,9 +9,6 @@ const stored = {
   phase: "Succeeded",
   results: [{ kind: "Audio", type: "mp3", artifact: { uri: "u", bytes: 1, sha256: "a".repeat(64) } }],
 } as const;
-
-setFlagsFromString("--expose-gc");
-const gc: () => void = runInNewContext("gc");
 
 /** Runs a batch of which every second item fails, without the time that jobs take. */
 async function measure(total: number) {
