@@ -47,7 +47,8 @@ function createHandler(
   /** `error`: undefined after a whole response. */
   let ended: { error: unknown } | undefined;
   let controller: Dispatcher.DispatchController | undefined;
-  let wake = () => {};
+  /** Tells the reader that waits. */
+  let wake: (() => void) | undefined;
 
   const abort = () => controller?.abort(signal?.reason);
   function end(error?: unknown): void {
@@ -55,7 +56,11 @@ function createHandler(
     signal?.removeEventListener("abort", abort);
     // The controller has the request and the bytes of the head. V8 often moves this handler into the old generation, and keeps what it refers to.
     controller = undefined;
-    wake();
+    tellReader();
+  }
+  function tellReader(): void {
+    wake?.();
+    wake = undefined;
   }
   async function* read(): AsyncGenerator<Buffer> {
     try {
@@ -102,7 +107,7 @@ function createHandler(
       chunks.push(chunk);
       waitingBytes += chunk.length;
       if (waitingBytes >= WAITING_BYTES) started.pause();
-      wake();
+      tellReader();
     },
     onResponseEnd: () => end(),
     onResponseError(_, error) {

@@ -1,3 +1,5 @@
+import { isObject } from "./own-value.ts";
+
 /** `JSON.parse` itself gives equal texts of up to ten characters one place. */
 const SHORTEST = 11;
 /** A longer text is rarely found twice. */
@@ -37,6 +39,3 @@ export function createSharedTexts() {
 
   return { share, size: () => recent.size + earlier.size };
 }
-
-/** Arrays too. */
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;

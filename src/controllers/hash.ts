@@ -1,4 +1,5 @@
 import { createHmac, hash } from "node:crypto";
+import { isObject } from "../base/own-value.ts";
 
 /** A slice of the 64 digits would keep all of them in memory. */
 const HASH_BYTES = 8;
@@ -25,9 +26,9 @@ const canonical = (value: unknown) => JSON.stringify(inKeyOrder(value));
 
 /** `JSON.stringify` with a replacer that sorts takes twice as long. */
 function inKeyOrder(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
+  if (!isObject(value)) return value;
   if (Array.isArray(value)) return value.map(inKeyOrder);
   const sorted: Record<string, unknown> = Object.create(null);
-  for (const key of Object.keys(value).sort()) sorted[key] = inKeyOrder(Reflect.get(value, key));
+  for (const key of Object.keys(value).sort()) sorted[key] = inKeyOrder(value[key]);
   return sorted;
 }

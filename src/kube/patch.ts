@@ -8,24 +8,28 @@ type Json = Record<string, unknown>;
  * field that is absent in `to` becomes null.
  */
 export function mergePatchOf(from: Json | undefined, to: Json): Json | undefined {
-  const patch = new Map<string, unknown>();
+  let patch: Map<string, unknown> | undefined;
+  const put = (key: string, value: unknown) => {
+    patch ??= new Map();
+    patch.set(key, value);
+  };
   for (const key of Object.keys(to)) {
     const wanted = ownValue(to, key);
     const present = ownValue(from, key);
     if (wanted === present) continue;
     if (wanted === undefined) {
-      patch.set(key, null);
+      put(key, null);
     } else if (isRecord(wanted) && isRecord(present)) {
       const inner = mergePatchOf(present, wanted);
-      if (inner !== undefined) patch.set(key, inner);
+      if (inner !== undefined) put(key, inner);
     } else if (!isSameJSON(present, wanted)) {
-      patch.set(key, wanted);
+      put(key, wanted);
     }
   }
   for (const key of Object.keys(from ?? {})) {
-    if (!Object.hasOwn(to, key)) patch.set(key, null);
+    if (!Object.hasOwn(to, key)) put(key, null);
   }
-  return patch.size === 0 ? undefined : Object.fromEntries(patch);
+  return patch && Object.fromEntries(patch);
 }
 
 function isRecord(value: unknown): value is Json {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isObject } from "../base/own-value.ts";
 import type { KubeObject } from "../kube/types.ts";
 
 /** Characters of JSON that a field of a spec may have in memory. */
@@ -19,7 +20,7 @@ export function isShortened({ spec }: KubeObject): boolean {
  */
 export function shortened<T extends KubeObject>(object: T): T {
   const { spec } = object;
-  if (typeof spec !== "object" || spec === null || SHORTENED in spec) return object;
+  if (!isObject(spec) || SHORTENED in spec) return object;
   const dropped: string[] = [];
   const short = shortenedFields(spec, dropped);
   if (short === spec) return object;
@@ -29,14 +30,14 @@ export function shortened<T extends KubeObject>(object: T): T {
 }
 
 /** `dropped`: gets the names and the values of the fields that are missing. */
-function shortenedFields(fields: object, dropped: string[]): object {
+function shortenedFields(fields: Record<string, unknown>, dropped: string[]): object {
   const changed: [string, unknown][] = [];
   for (const name of Object.keys(fields)) {
-    const value: unknown = Reflect.get(fields, name);
+    const value = fields[name];
     if (mostCharacters(value) <= LONGEST_FIELD) continue;
     const json = JSON.stringify(value);
     if (json.length <= LONGEST_FIELD) continue;
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    if (isObject(value) && !Array.isArray(value)) {
       const inner = shortenedFields(value, dropped);
       // The short fields of an object can exceed the limit together.
       if (inner !== value && JSON.stringify(inner).length <= LONGEST_FIELD) {
@@ -54,9 +55,9 @@ function shortenedFields(fields: object, dropped: string[]): object {
 function mostCharacters(value: unknown): number {
   // Each character can be escaped as six.
   if (typeof value === "string") return 2 + 6 * value.length;
-  if (typeof value !== "object" || value === null) return MOST_OF_A_NUMBER;
+  if (!isObject(value)) return MOST_OF_A_NUMBER;
   let sum = 2;
-  for (const name of Object.keys(value)) sum += 4 + 6 * name.length + mostCharacters(Reflect.get(value, name));
+  for (const name of Object.keys(value)) sum += 4 + 6 * name.length + mostCharacters(value[name]);
   return sum;
 }
 

@@ -5,7 +5,7 @@ import { type EndpointLimits, rangeOf } from "../../provider/endpoints/limits.ts
 import type { EndpointVariable } from "../../provider/types.ts";
 import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
-import { type DesiredEndpoint, endpointFields } from "./fields.ts";
+import { copyOf, type DesiredEndpoint, endpointFields } from "./fields.ts";
 
 /**
  * The fields that lie outside the account's limits (interface: Endpoint parameter limits), one sentence per field. A limit
@@ -82,7 +82,9 @@ export function desiredEndpoint(endpoint: GpuEndpoint, clusterUID: string, env: 
   const { spec, metadata } = endpoint;
   const name = `${metadata.namespace}-${metadata.name}`.slice(0, NAME_LENGTH);
   const source = { spec, name, appName: appNameOf(endpoint, clusterUID), env };
-  return endpointFields.reduce((desired, field) => field.build(desired, source), EMPTY);
+  const desired = copyOf(EMPTY);
+  for (const field of endpointFields) field.build(desired, source);
+  return desired;
 }
 
 /** The key of hashes in a status. */

@@ -109,8 +109,10 @@ async function syncAll(input: ExportInput, status: GpuEndpointStatus): Promise<E
 
 /** The status with the exports. */
 export function withExports(status: GpuEndpointStatus, { exported }: ExportOutcome): GpuEndpointStatus {
+  if (Object.keys(exported).length > 0) return { ...status, exported };
+  if (status.exported === undefined) return status;
   const { exported: _previous, ...others } = status;
-  return Object.keys(exported).length === 0 ? others : { ...others, exported };
+  return others;
 }
 
 type One = Omit<ExportOutcome, "exported" | "error"> & { name: string | undefined };

@@ -33,14 +33,14 @@ export type EndpointField = {
   zeroWhenSuspended?: boolean;
   /** The update operation does not send it. Default false. */
   createOnly?: boolean;
-  /** The desired endpoint with the value of the spec, or its default. */
-  build(desired: DesiredEndpoint, source: DesiredSource): DesiredEndpoint;
+  /** Sets the value of the spec, or its default. */
+  build(desired: DesiredEndpoint, source: DesiredSource): void;
   /** What is sent. Equal values are sent alike. */
   sent(desired: DesiredEndpoint): unknown;
   /** undefined: the values are equal, or the service does not show the field. */
   compare(desired: DesiredEndpoint, record: EndpointRecord): ValueTexts | undefined;
-  /** The desired endpoint with the value of the remote; unchanged when the service does not show one that can be sent. */
-  takeOver(desired: DesiredEndpoint, record: EndpointRecord): DesiredEndpoint;
+  /** Sets the value of the remote, unless the service does not show one that can be sent. */
+  takeOver(desired: DesiredEndpoint, record: EndpointRecord): void;
   limited?(desired: DesiredEndpoint): LimitedValue[];
   /** The value of the remote as a spec spells it, not validated; undefined: the spec leaves the field out. */
   imported(record: EndpointRecord): unknown;
@@ -49,8 +49,8 @@ export type EndpointField = {
 /** Where a desired endpoint holds a value. */
 export type Place<Value> = {
   read(desired: DesiredEndpoint): Value;
-  /** The desired endpoint with this value; unchanged when the value cannot be sent. */
-  write(desired: DesiredEndpoint, value: Value): DesiredEndpoint;
+  /** Changes nothing when the value cannot be sent. */
+  write(desired: DesiredEndpoint, value: Value): void;
 };
 
 type ScalarField<Value extends string | number> = Pick<
@@ -81,7 +81,7 @@ export function scalar<Value extends string | number>(field: ScalarField<Value>)
     },
     takeOver(desired, record) {
       const shown = observed(record);
-      return shown === undefined || facts.createOnly ? desired : place.write(desired, shown);
+      if (shown !== undefined && !facts.createOnly) place.write(desired, shown);
     },
     limited(desired) {
       const value = place.read(desired);
@@ -100,27 +100,33 @@ function productsOf({ productID, details }: EndpointRecord): string[] {
 export const products: EndpointField = {
   path: "products",
   createOnly: true,
-  build: (desired, { spec }) => ({ ...desired, products: spec.products.map(({ id }) => id) }),
+  build(desired, { spec }) {
+    desired.products = spec.products.map(({ id }) => id);
+  },
   sent: ({ products }) => products,
   compare(desired, record) {
     const observed = productsOf(record);
     if (observed.every((id) => desired.products.includes(id))) return undefined;
     return { desired: desired.products.join(", "), observed: observed.join(", ") };
   },
-  takeOver: (desired) => desired,
+  takeOver() {},
   imported: (record) => productsOf(record).map((id) => ({ id })),
 };
 
 /** An endpoint has one port. Where the service shows several, an update keeps the first. */
 export const port: EndpointField = {
   path: "port",
-  build: (desired, { spec }) => ({ ...desired, port: spec.port }),
+  build(desired, { spec }) {
+    desired.port = spec.port;
+  },
   sent: ({ port }) => port,
   compare({ port }, { ports }) {
     if (ports.length === 0 || (ports.length === 1 && ports[0] === port)) return undefined;
     return { desired: String(port), observed: ports.join(", ") };
   },
-  takeOver: (desired, { ports: [first = desired.port] }) => ({ ...desired, port: first }),
+  takeOver(desired, { ports: [first = desired.port] }) {
+    desired.port = first;
+  },
   imported: ({ ports }) => ports[0],
 };
 
@@ -130,7 +136,9 @@ const TEXT_LENGTH = 4096;
 export const volumes: EndpointField = {
   path: "volumes",
   optional: true,
-  build: (desired, { spec }) => ({ ...desired, volumes: (spec.volumes ?? []).map(desiredVolume) }),
+  build(desired, { spec }) {
+    desired.volumes = (spec.volumes ?? []).map(desiredVolume);
+  },
   sent: ({ volumes }) => volumes,
   compare(desired, record) {
     const unsized = new Set(record.volumes.flatMap((one) => (one.sizeGB === undefined ? [one.mountPath] : [])));
@@ -141,7 +149,9 @@ export const volumes: EndpointField = {
     if (texts.desired === texts.observed) return undefined;
     return { desired: texts.desired.slice(0, TEXT_LENGTH), observed: texts.observed.slice(0, TEXT_LENGTH) };
   },
-  takeOver: (desired, record) => ({ ...desired, volumes: record.volumes.flatMap(sendableVolume) }),
+  takeOver(desired, record) {
+    desired.volumes = record.volumes.flatMap(sendableVolume);
+  },
   limited: (desired) =>
     desired.volumes.flatMap((volume, index): LimitedValue[] => {
       if (volume.type === "network") return [];
@@ -176,7 +186,9 @@ function importedVolume({ type, id, sizeGB, mountPath }: ShownVolume): Record<st
 export const env: EndpointField = {
   path: "env",
   optional: true,
-  build: (desired, { env }) => ({ ...desired, env }),
+  build(desired, { env }) {
+    desired.env = env;
+  },
   // Without the origin of the values.
   sent: (desired) => desired.env.map(({ name, value }) => ({ name, value })),
   compare(desired, record) {
@@ -192,9 +204,8 @@ export const env: EndpointField = {
         .slice(0, TEXT_LENGTH);
     return { desired: text(wanted), observed: text(observed) };
   },
-  takeOver: (desired, { envs }) => ({
-    ...desired,
-    env: envs.map(({ key, value }) => ({ name: key, value, secret: true })),
-  }),
+  takeOver(desired, { envs }) {
+    desired.env = envs.map(({ key, value }) => ({ name: key, value, secret: true }));
+  },
   imported: ({ envs }) => (envs.length === 0 ? undefined : envs.map(({ key, value }) => ({ name: key, value }))),
 };

@@ -12,10 +12,17 @@ import { type EndpointField, env, type Place, port, products, scalar, volumes } 
 /** The spec with its references resolved and its defaults set. */
 export type DesiredEndpoint = EndpointSpec;
 
+/** A copy for the fields to write to. */
+export function copyOf(desired: DesiredEndpoint): DesiredEndpoint {
+  return { ...desired, workers: { ...desired.workers }, policy: { ...desired.policy } };
+}
+
 type TextKey = "name" | "appName" | "image" | "command" | "registryAuthID" | "clusterID" | "healthPath";
 const text = (key: TextKey): Place<string> => ({
   read: (desired) => desired[key],
-  write: (desired, value) => ({ ...desired, [key]: value }),
+  write(desired, value) {
+    desired[key] = value;
+  },
 });
 
 type WorkerSetting = keyof DesiredEndpoint["workers"];
@@ -30,7 +37,9 @@ function workers(setting: WorkerSetting, shown: ShownSetting, limit: LimitName):
     wanted: ({ spec }) => (spec.suspend && zeroWhenSuspended ? 0 : spec.workers[setting]),
     place: {
       read: (d) => d.workers[setting],
-      write: (d, value) => ({ ...d, workers: { ...d.workers, [setting]: value } }),
+      write(d, value) {
+        d.workers[setting] = value;
+      },
     },
     observed: (r) => r.scaling[shown],
     limit: () => limit,
@@ -54,7 +63,9 @@ const policyType = scalar<string>({
   wanted: ({ spec }) => spec.policy.type,
   place: {
     read: (d) => d.policy.type,
-    write: (d, type) => (type === "queue" || type === "concurrency" ? { ...d, policy: { ...d.policy, type } } : d),
+    write(d, type) {
+      if (type === "queue" || type === "concurrency") d.policy.type = type;
+    },
   },
   observed: (r) => r.policy.type,
 });
@@ -98,7 +109,9 @@ export const endpointFields: readonly EndpointField[] = [
     wanted: ({ spec }) => spec.policy.value,
     place: {
       read: (d) => d.policy.value,
-      write: (d, value) => ({ ...d, policy: { ...d.policy, value } }),
+      write(d, value) {
+        d.policy.value = value;
+      },
     },
     observed: (r) => r.policy.value,
     limit: (d) => `policy.${d.policy.type}` as const,
@@ -108,7 +121,12 @@ export const endpointFields: readonly EndpointField[] = [
     optional: true,
     createOnly: true,
     wanted: ({ spec }) => spec.rootfsSizeGB,
-    place: { read: (d) => d.rootfsSizeGB, write: (d, rootfsSizeGB) => ({ ...d, rootfsSizeGB }) },
+    place: {
+      read: (d) => d.rootfsSizeGB,
+      write(d, value) {
+        d.rootfsSizeGB = value;
+      },
+    },
     observed: (r) => r.rootfsSizeGB,
     limit: () => "rootfsSizeGB",
   }),
@@ -199,7 +217,7 @@ export function withIgnored(
   record: EndpointRecord,
   ignored: readonly DriftField[],
 ): DesiredEndpoint {
-  return endpointFields
-    .filter(({ path }) => covers(ignored, path))
-    .reduce((sent, field) => field.takeOver(sent, record), desired);
+  const sent = copyOf(desired);
+  for (const field of endpointFields) if (covers(ignored, field.path)) field.takeOver(sent, record);
+  return sent;
 }

@@ -52,13 +52,14 @@ export function statusOf(endpoint: GpuEndpoint, { outcome, requested, ...update 
     image: shown(outcome.record.image, REMOTE_TEXT.image),
     workers: outcome.record.workers.map((worker) => ({ ...worker, status: statusText(worker.status) })),
   };
-  const status: GpuEndpointStatus = { ...previous, ...written, observedGeneration: metadata.generation };
+  const { unconfirmedCreates = [], ...others } = { ...previous, ...written };
+  const status: GpuEndpointStatus = { ...others, observedGeneration: metadata.generation };
+  // A read confirms that the endpoint exists.
+  if (record === undefined && unconfirmedCreates.length > 0) status.unconfirmedCreates = unconfirmedCreates;
   if (requested !== undefined && outcome.continues !== true) status.lastHandledReconcileAt = requested;
   if (written.appliedGeneration !== undefined && written.appliedReferencesHash === undefined) {
     delete status.appliedReferencesHash;
   }
-  // A read confirms that the endpoint exists.
-  if (record !== undefined || status.unconfirmedCreates?.length === 0) delete status.unconfirmedCreates;
   if (record !== undefined) {
     Object.assign(status, remoteStatus(record, metadata.uid, previous.workers?.items));
     const drift = outcome.differences.map(({ field, desired, observed }) => ({
@@ -67,7 +68,7 @@ export function statusOf(endpoint: GpuEndpoint, { outcome, requested, ...update 
       observed: observed && shown(observed, DRIFT_TEXT),
     }));
     if (drift.length > 0) status.drift = drift;
-    else delete status.drift;
+    else if (status.drift !== undefined) delete status.drift;
     if (endpoint.spec.suspend && isStopped(record)) status.state = "Suspended";
   } else if (outcome.missing !== undefined) {
     for (const field of ["image", "remote", "workers", "drift"] as const) delete status[field];
@@ -100,8 +101,10 @@ const TEXTS = ["type", "url", "image", "regionID", "memberID", "ownerID"] as con
 
 function remoteStatus(record: EndpointRecord, uid: string, before?: EndpointWorker[]): Partial<GpuEndpointStatus> {
   const { status } = record.status;
-  const texts = TEXTS.flatMap((key) => (record[key] === "" ? [] : [[key, record[key]]]));
+  const texts: Partial<Record<(typeof TEXTS)[number], string>> = {};
+  for (const key of TEXTS) if (record[key] !== "") texts[key] = record[key];
   return {
+    ...texts,
     endpointID: record.id,
     state: status,
     remote: shortStatus(record.status),
@@ -113,7 +116,6 @@ function remoteStatus(record: EndpointRecord, uid: string, before?: EndpointWork
       ...workerItems(record, before),
     },
     selector: `${GROUP}/endpoint=${uid}`,
-    ...Object.fromEntries(texts),
     ...(record.createdAt === undefined ? {} : { createdAt: rfc3339(record.createdAt * 1000) }),
   };
 }

@@ -49,7 +49,7 @@ export function createCaller({ transport, paths = {}, ...options }: CallerOption
     const prepared = prepare(operation, request, paths);
     const { signal, hidden } = options;
     return exchange(operation, options, async (beforeWrite) => {
-      const { status, body, release } = await transport.send({ operation, ...prepared, signal, hidden, beforeWrite });
+      const { status, body, release } = await transport.send({ ...prepared, operation, signal, hidden, beforeWrite });
       try {
         const { read } = readerOf(operation, status, transport.sanitizer(hidden), clock);
         return { status, value: await read(body, request) };
@@ -155,7 +155,7 @@ function pathOf(template: string, path: Record<string, string> = {}, query: Quer
     template,
   );
   const shown = Object.entries(query).filter(([, value]) => value !== undefined);
+  if (shown.length === 0) return filled;
   const search = new URLSearchParams(shown.map(([name, value]): [string, string] => [name, String(value)])).toString();
-  if (search === "") return filled;
   return `${filled}${filled.includes("?") ? "&" : "?"}${search}`;
 }

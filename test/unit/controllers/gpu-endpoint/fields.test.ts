@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { driftFields, gpuEndpointSpecSchema } from "../../../../src/api/v1alpha1/gpu-endpoint.ts";
-import { endpointFields } from "../../../../src/controllers/gpu-endpoint/fields.ts";
+import { copyOf, endpointFields } from "../../../../src/controllers/gpu-endpoint/fields.ts";
 import { desiredOf, detailsOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 import { manifest } from "../../../support/manifests.ts";
 
@@ -71,7 +71,8 @@ describe("the fields of an endpoint", () => {
     });
     const others = desiredOf(other);
     const source = { spec: endpoint.spec, name: "echo", appName: "echo-1", env: desired.env };
-    const built = field.build(others, source);
+    const built = copyOf(others);
+    field.build(built, source);
     expect(field.sent(built)).toEqual(field.sent(desired));
     expect(field.sent(built)).not.toEqual(field.sent(others));
     for (const row of endpointFields) {
