@@ -26,7 +26,7 @@ import { createMetrics } from "../../runtime/metrics.ts";
 import { createTokenReviewGate } from "../../runtime/metrics-auth.ts";
 import { createSlices } from "../../runtime/slices.ts";
 import { examplesHelp } from "../exit-codes.ts";
-import { GROWTH_FLAG } from "./growth-flag.ts";
+import { RUNNING_FLAGS } from "./running-flags.ts";
 import { openTraces } from "./traces.ts";
 
 /** How long reconciles and lists may keep timers, probes and responses waiting. A single step may take longer. */
@@ -83,7 +83,7 @@ export function registerOperatorCommand(program: Command): void {
     } catch (error) {
       return command.error(error instanceof Error ? error.message : String(error), { exitCode: 2 });
     }
-    setFlagsFromString(GROWTH_FLAG);
+    for (const flag of RUNNING_FLAGS) setFlagsFromString(flag);
     process.exitCode = await runOperator(config, terminationSignal());
   });
 }
