@@ -104,7 +104,6 @@ function remoteStatus(record: EndpointRecord, uid: string, before?: EndpointWork
   const texts: Partial<Record<(typeof TEXTS)[number], string>> = {};
   for (const key of TEXTS) if (record[key] !== "") texts[key] = record[key];
   return {
-    ...texts,
     endpointID: record.id,
     state: status,
     remote: shortStatus(record.status),
@@ -116,6 +115,7 @@ function remoteStatus(record: EndpointRecord, uid: string, before?: EndpointWork
       ...workerItems(record, before),
     },
     selector: `${GROUP}/endpoint=${uid}`,
+    ...texts,
     ...(record.createdAt === undefined ? {} : { createdAt: rfc3339(record.createdAt * 1000) }),
   };
 }
