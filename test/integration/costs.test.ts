@@ -88,8 +88,9 @@ const LIMITS = {
   // 1.00 each.
   "requested reconcile: status writes": 1.1,
   "requested reconcile: remote reads": 1.1,
-  // 194, with the request that the watch shows, the read and the status patch.
-  "requested reconcile: KiB allocated": 210,
+  // 208 to 214, with the request that the watch shows, the read and the status patch. 192 to 194 of them are the code's own: TurboFan would leave
+  // out some objects, and compiles late (src/cli/operate/running-flags.ts).
+  "requested reconcile: KiB allocated": 230,
   // 1.18, and at most 2, as above. A list of bills fails: that reconciles nothing.
   "restart: reconciles per object": 2.2,
   // 15 to 54 and 5, of which none is for an object: 350 more would be. Leases, events and polls repeat with time.
