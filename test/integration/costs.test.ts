@@ -88,8 +88,8 @@ const LIMITS = {
   // 1.00 each.
   "requested reconcile: status writes": 1.1,
   "requested reconcile: remote reads": 1.1,
-  // 208 to 214, with the request that the watch shows, the read and the status patch. 192 to 194 of them are the code's own: TurboFan would leave
-  // out some objects, and compiles late (src/cli/operate/running-flags.ts).
+  // 208 to 214, with the request that the watch shows, the read and the status patch. 191 to 194 if TurboFan compiled earlier, whose code makes
+  // fewer objects (src/cli/operate/running-flags.ts).
   "requested reconcile: KiB allocated": 230,
   // 1.18, and at most 2, as above. A list of bills fails: that reconciles nothing.
   "restart: reconciles per object": 2.2,
