@@ -31,8 +31,6 @@ const SHORTEST_IN_IDENTIFIER = 8;
 const BEARER = /Bearer\s+[^\s"',;<>]{12,}/gi;
 /** The secret parts of a signed URL of an object store, also within the query of another URL. */
 const SIGNED = /(X-Amz-(?:Signature|Security-Token|Credential)(?:=|%3D))[^\s"',;<>&]+/gi;
-/** Nearly no text has a part that one of them matches. */
-const MARKED = /bearer|x-amz-/i;
 const API_KEY = "[API key]";
 const HIDDEN = "(hidden)";
 
@@ -46,7 +44,11 @@ export function createSanitizer({ apiKeys = () => [], hidden = [] }: Secrets = {
     hiddenForms ??= formsOf([...new Set(hidden)]);
     const isLong = text.length > INPUT_LIMIT;
     const line = oneLine(isLong ? text.slice(0, INPUT_LIMIT) : text);
-    const shown = replaced(withoutMarked(replaced(line, hiddenForms, HIDDEN)), keyForms(), API_KEY);
+    const shown = replaced(
+      replaced(line, hiddenForms, HIDDEN).replace(BEARER, `Bearer ${API_KEY}`).replace(SIGNED, `$1${HIDDEN}`),
+      keyForms(),
+      API_KEY,
+    );
     if (!isLong) return cutTo(shown, limit);
     return cutTo(`${shown.slice(0, -LONGEST_START)}…`, limit);
   }
@@ -79,11 +81,6 @@ function remembered(apiKeys: () => readonly string[]): () => SecretForms {
     if (known === undefined || !same) known = { keys: [...keys], forms: formsOf(keys) };
     return known.forms;
   };
-}
-
-function withoutMarked(text: string): string {
-  if (!MARKED.test(text)) return text;
-  return text.replace(BEARER, `Bearer ${API_KEY}`).replace(SIGNED, `$1${HIDDEN}`);
 }
 
 /** Format characters vanish, so that they split no secret. White space becomes one space. */

@@ -1,3 +1,4 @@
+import { isObject } from "../../base/own-value.ts";
 import type { Resource } from "../../kube/resource.ts";
 import { KINDS } from "../v1alpha1/kinds.ts";
 import { schemaProblems } from "./manifest-problems.ts";
@@ -26,8 +27,6 @@ export function keepProblem(
   if (!isObject(whole.spec) || !isObject(copy.spec)) return;
   known.set(copy.spec, specProblem(resource, whole.spec));
 }
-
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 function problemOf(kind: string, spec: object): string | undefined {
   const definition = KINDS.find(({ resource }) => resource.kind === kind);

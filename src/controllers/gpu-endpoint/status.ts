@@ -68,7 +68,7 @@ export function statusOf(endpoint: GpuEndpoint, { outcome, requested, ...update 
       observed: observed && shown(observed, DRIFT_TEXT),
     }));
     if (drift.length > 0) status.drift = drift;
-    else if (status.drift !== undefined) delete status.drift;
+    else delete status.drift;
     if (endpoint.spec.suspend && isStopped(record)) status.state = "Suspended";
   } else if (outcome.missing !== undefined) {
     for (const field of ["image", "remote", "workers", "drift"] as const) delete status[field];

@@ -120,7 +120,7 @@ export function createCaller({ transport, paths = {}, ...options }: CallerOption
     { signal, hidden }: CallOptions,
     beforeWrite: () => void,
   ): Promise<Answer> {
-    const { status, chunks, reserve } = await transport.open({ operation, ...prepared, signal, hidden, beforeWrite });
+    const { status, chunks, reserve } = await transport.open({ ...prepared, operation, signal, hidden, beforeWrite });
     const sanitize = transport.sanitizer(hidden);
     return { operation, status, chunks, reserve, sanitize, ...readerOf(operation, status, sanitize, clock) };
   }
