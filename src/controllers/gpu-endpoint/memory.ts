@@ -35,15 +35,26 @@ type Recorded = {
   status?: { submission?: Submission | undefined } | undefined;
 };
 
-/** The last text that was parsed: an object is asked for its record several times in a row. */
-let parsed: { text: string; record: SubmissionRecord | undefined } | undefined;
+/** Records by their text: each object is asked for its own many times until its status shows the outcome. */
+const parsed = new Map<string, SubmissionRecord | undefined>();
+/** More than the objects that are reconciled at once, by default. */
+const MOST_PARSED = 128;
 
 /** The record of the last create of this object. The annotation of another object, such as the one that was copied, is none. */
 export function createRecordOf({ metadata }: Recorded): SubmissionRecord | undefined {
   const text = metadata.annotations?.[ANNOTATIONS.create];
   if (text === undefined || !text.includes(metadata.uid)) return undefined;
-  if (parsed?.text !== text) parsed = { text, record: recordIn(text) };
-  return parsed.record?.uid === metadata.uid ? parsed.record : undefined;
+  const record = parsedOf(text);
+  return record?.uid === metadata.uid ? record : undefined;
+}
+
+function parsedOf(text: string): SubmissionRecord | undefined {
+  if (parsed.has(text)) return parsed.get(text);
+  const [oldest] = parsed.keys();
+  if (parsed.size >= MOST_PARSED && oldest !== undefined) parsed.delete(oldest);
+  const record = recordIn(text);
+  parsed.set(text, record);
+  return record;
 }
 
 function recordIn(text: string): SubmissionRecord | undefined {

@@ -125,11 +125,11 @@ export const RECORD_GUARDS: readonly Mutant[] = [
     name: "create-of-another-object",
     file: "src/controllers/gpu-endpoint/memory.ts",
     find: `if (text === undefined || !text.includes(metadata.uid)) return undefined;
-  if (parsed?.text !== text) parsed = { text, record: recordIn(text) };
-  return parsed.record?.uid === metadata.uid ? parsed.record : undefined;`,
+  const record = parsedOf(text);
+  return record?.uid === metadata.uid ? record : undefined;`,
     replace: `if (text === undefined) return undefined;
-  if (parsed?.text !== text) parsed = { text, record: recordIn(text) };
-  return parsed.record;`,
+  const record = parsedOf(text);
+  return record;`,
     tests: "test/unit/controllers/gpu-endpoint",
   },
   {

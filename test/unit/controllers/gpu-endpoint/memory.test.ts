@@ -82,6 +82,13 @@ it("the longest record is read back from what the process keeps of an object", (
   expect(createRecordOf(endpoint)).toEqual(longest);
 });
 
+it("a record is parsed once, also while other objects are asked for theirs", () => {
+  const objects = Array.from({ length: 64 }, (_, at) => objectWith(createOf({ id: `create-${at}` })));
+  const first = objects.map(createRecordOf);
+  expect(first[0]).toMatchObject({ id: "create-0" });
+  for (const [at, object] of objects.entries()) expect(createRecordOf(object)).toBe(first[at]);
+});
+
 describe("who sent it", () => {
   it("an open record of another process is a create whose outcome is unknown", () => {
     const theirs = createOf({ sender: "another" });
