@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { SourceMap } from "node:module";
 import { basename, join } from "node:path";
@@ -111,7 +112,7 @@ export async function secondsByArea({ nodes, samples, timeDeltas }: CpuProfile):
 
 /** The file in which a frame was written; undefined for a builtin. */
 function createSources(): (frame: Frame) => Promise<string | undefined> {
-  const maps = new Map<string, Promise<SourceMap>>();
+  const maps = new Map<string, Promise<SourceMap | undefined>>();
   return async ({ functionName, url, lineNumber, columnNumber }) => {
     if (functionName.startsWith("(") && functionName !== "(anonymous)") {
       return functionName === "(root)" ? "native" : functionName;
@@ -121,11 +122,13 @@ function createSources(): (frame: Frame) => Promise<string | undefined> {
     const path = fileURLToPath(url);
     const map = maps.get(path) ?? readMap(path);
     maps.set(path, map);
-    const entry = (await map).findEntry(lineNumber, columnNumber);
-    return "originalSource" in entry ? entry.originalSource : basename(path);
+    const entry = (await map)?.findEntry(lineNumber, columnNumber);
+    return entry !== undefined && "originalSource" in entry ? entry.originalSource : basename(path);
   };
 }
 
-async function readMap(path: string): Promise<SourceMap> {
-  return new SourceMap(JSON.parse(await readFile(`${path}.map`, "utf8")));
+/** Undefined: the file was not bundled. */
+async function readMap(path: string): Promise<SourceMap | undefined> {
+  const map = `${path}.map`;
+  return existsSync(map) ? new SourceMap(JSON.parse(await readFile(map, "utf8"))) : undefined;
 }

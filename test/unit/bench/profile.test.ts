@@ -17,3 +17,9 @@ it("the time of a builtin counts for its caller, and idle time does not count", 
     ["Node: sockets, TLS, streams", 7],
   ]);
 });
+
+it("a file that was not bundled is its own source", async () => {
+  const nodes = [{ id: 1, callFrame: frame("begin", "file:///folder-without-maps/start.mjs") }];
+  const seconds = await secondsByArea({ nodes, samples: [1], timeDeltas: [1e6] });
+  expect([...seconds]).toEqual([["our code: other", 1]]);
+});
