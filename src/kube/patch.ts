@@ -8,10 +8,11 @@ type Json = Record<string, unknown>;
  * field that is absent in `to` becomes null.
  */
 export function mergePatchOf(from: Json | undefined, to: Json): Json | undefined {
-  let patch: Map<string, unknown> | undefined;
+  let patch: Json | undefined;
   const put = (key: string, value: unknown) => {
-    patch ??= new Map();
-    patch.set(key, value);
+    // Without a prototype: `__proto__` is a field like any other.
+    patch ??= Object.create(null) as Json;
+    patch[key] = value;
   };
   for (const key of Object.keys(to)) {
     const wanted = ownValue(to, key);
@@ -29,7 +30,7 @@ export function mergePatchOf(from: Json | undefined, to: Json): Json | undefined
   for (const key of Object.keys(from ?? {})) {
     if (!Object.hasOwn(to, key)) put(key, null);
   }
-  return patch && Object.fromEntries(patch);
+  return patch;
 }
 
 function isRecord(value: unknown): value is Json {

@@ -1,14 +1,14 @@
 import type { GpuEndpoint } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { ANNOTATIONS, type Submission } from "../../api/v1alpha1/meta.ts";
 import type { ReconcileContext } from "../../runtime/controller.ts";
-import { type SubmissionRecord, submissionOf } from "../../submission/record.ts";
+import { submissionOf } from "../../submission/record.ts";
 import type { RecordedObject } from "../../submission/store-record.ts";
 import { type SubmitOnceResult, submitOnce } from "../../submission/submit-once.ts";
 import { boundTo } from "../account/registry.ts";
 import { assertMaySubmit } from "../wanted.ts";
 import { needsFinalizer, requestHash } from "./desired.ts";
 import type { DesiredEndpoint } from "./fields.ts";
-import { createRecordOf } from "./memory.ts";
+import { createRecordOf, textOf } from "./memory.ts";
 import type { Left, Step } from "./step.ts";
 
 /** After a longer write nothing is sent: the search for a lost create relies on the record's time. */
@@ -58,18 +58,14 @@ function nextAttempt({ endpoint, entry }: Pick<CreateInput, "endpoint" | "entry"
 }
 
 function recordedEndpoint({ kind, endpoint }: CreateInput): RecordedObject<GpuEndpoint> {
-  let written: { record: SubmissionRecord; text: string } | undefined;
   return {
     resource: kind.resource,
     latest: () => endpoint,
     write(object, record, signal) {
-      written = { record, text: JSON.stringify(record) };
-      const annotations = { [ANNOTATIONS.create]: written.text };
+      const annotations = { [ANNOTATIONS.create]: textOf(record) };
       return kind.setFinalizer(object, needsFinalizer(object), signal, annotations);
     },
-    // Nearly always it is the one that was written: then nothing is parsed.
-    shown: (object) =>
-      object.metadata.annotations?.[ANNOTATIONS.create] === written?.text ? written?.record : createRecordOf(object),
+    shown: createRecordOf,
     // The next reconcile decides about the change.
     mayWrite: (object) => object === endpoint,
   };

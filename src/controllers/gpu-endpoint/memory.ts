@@ -48,11 +48,20 @@ export function createRecordOf({ metadata }: Recorded): SubmissionRecord | undef
   return record?.uid === metadata.uid ? record : undefined;
 }
 
+/** A record as its object shows it. What this process writes, it does not parse again. */
+export function textOf(record: SubmissionRecord): string {
+  const text = JSON.stringify(record);
+  remember(text, record);
+  return text;
+}
+
 function parsedOf(text: string): SubmissionRecord | undefined {
-  if (parsed.has(text)) return parsed.get(text);
+  return parsed.has(text) ? parsed.get(text) : remember(text, recordIn(text));
+}
+
+function remember(text: string, record: SubmissionRecord | undefined): SubmissionRecord | undefined {
   const [oldest] = parsed.keys();
   if (parsed.size >= MOST_PARSED && oldest !== undefined) parsed.delete(oldest);
-  const record = recordIn(text);
   parsed.set(text, record);
   return record;
 }
@@ -150,19 +159,18 @@ export type EndpointMemories = {
 };
 
 export function createEndpointMemories({ clock, identity }: { clock: Clock; identity: string }): EndpointMemories {
+  const byUID = new Map<string, EndpointMemory>();
   const byKey = createMultiMap<EndpointMemory>();
   /** Those that have `own`. */
   const open = new Set<EndpointMemory>();
 
-  function known(endpoint: GpuEndpoint): EndpointMemory | undefined {
-    for (const memory of byKey.of(keyOf(endpoint))) if (memory.uid === endpoint.metadata.uid) return memory;
-    return undefined;
-  }
+  const known = ({ metadata }: GpuEndpoint) => byUID.get(metadata.uid);
 
   function of(endpoint: GpuEndpoint): EndpointMemory {
     const present = known(endpoint);
     if (present !== undefined) return present;
     const memory = { uid: endpoint.metadata.uid, key: keyOf(endpoint) };
+    byUID.set(memory.uid, memory);
     byKey.add(memory.key, memory);
     return memory;
   }
@@ -202,6 +210,7 @@ export function createEndpointMemories({ clock, identity }: { clock: Clock; iden
     former,
     forget(memory) {
       open.delete(memory);
+      byUID.delete(memory.uid);
       byKey.remove(memory.key, memory);
     },
     findCreate(endpoint) {

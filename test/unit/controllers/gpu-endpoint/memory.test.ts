@@ -4,6 +4,7 @@ import { ANNOTATIONS, type Submission } from "../../../../src/api/v1alpha1/meta.
 import {
   createEndpointMemories,
   createRecordOf,
+  textOf,
   unshownCreateOf,
 } from "../../../../src/controllers/gpu-endpoint/memory.ts";
 import { dropUnreadMetadata } from "../../../../src/runtime/shortened.ts";
@@ -87,6 +88,11 @@ it("a record is parsed once, also while other objects are asked for theirs", () 
   const first = objects.map(createRecordOf);
   expect(first[0]).toMatchObject({ id: "create-0" });
   for (const [at, object] of objects.entries()) expect(createRecordOf(object)).toBe(first[at]);
+});
+
+it("a record that this process writes is not parsed", () => {
+  const written = createOf({ id: "written here" });
+  expect(createRecordOf(objectWith(textOf(written)))).toBe(written);
 });
 
 describe("who sent it", () => {
