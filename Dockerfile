@@ -31,7 +31,7 @@ COPY scripts/node-flags.ts scripts/compile-cache.ts /scripts/
 RUN mkdir --mode=777 /out
 USER 65532:65532
 RUN mkdir /out/app \
- && node --hash-seed=1 /scripts/compile-cache.ts /app/mooring.mjs /out/app/compile-cache \
+ && node --hash-seed=1 --initial-old-space-size=1000 /scripts/compile-cache.ts /app/mooring.mjs /out/app/compile-cache \
  && chmod -R u=rwX,go=rX /out/app \
  && find /out/app -exec touch --date="@${SOURCE_DATE_EPOCH}" {} +
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { NODE_FLAGS } from "../scripts/node-flags.ts";
+import { COMPILE_FLAGS, NODE_FLAGS } from "../scripts/node-flags.ts";
 import { runProgram } from "../tools/cluster/run-program.ts";
 
 const COMPILE_CACHE = fileURLToPath(new URL("../scripts/compile-cache.ts", import.meta.url));
@@ -12,6 +12,6 @@ export async function startCommand(
   nodeFlags: readonly string[] = [],
 ): Promise<readonly string[]> {
   const cache = join(folder, "compile-cache");
-  await runProgram(process.execPath, ["--hash-seed=1", COMPILE_CACHE, entry, cache]);
+  await runProgram(process.execPath, [...COMPILE_FLAGS, COMPILE_CACHE, entry, cache]);
   return ["env", `NODE_COMPILE_CACHE=${cache}`, process.execPath, ...NODE_FLAGS, ...nodeFlags, entry];
 }

@@ -1,7 +1,7 @@
 /**
- * Writes what V8 makes of a bundle for NODE_COMPILE_CACHE=CACHE: node --hash-seed=1 scripts/compile-cache.ts ENTRY CACHE
+ * Writes what V8 makes of a bundle for NODE_COMPILE_CACHE=CACHE: node COMPILE_FLAGS scripts/compile-cache.ts ENTRY CACHE
  * It is for the Node, the platform and the user that run this, and for an entry that is started with NODE_FLAGS and takes them back before it
- * imports the other modules of its folder. With a seed that V8 chooses, the bytes would differ each time.
+ * imports the other modules of its folder.
  */
 import { readdir } from "node:fs/promises";
 import { enableCompileCache, flushCompileCache, registerHooks } from "node:module";

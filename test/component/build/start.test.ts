@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { build, type Metafile } from "esbuild";
 import { beforeAll, expect, it } from "vitest";
 import { commandOptions, operatorOptions } from "../../../scripts/bundle-options.ts";
-import { NODE_FLAGS } from "../../../scripts/node-flags.ts";
+import { COMPILE_FLAGS, NODE_FLAGS } from "../../../scripts/node-flags.ts";
 import { run } from "../../support/run.ts";
 
 const absWorkingDir = fileURLToPath(new URL("../../..", import.meta.url));
@@ -51,7 +51,9 @@ it("the image starts Node as the bundle's first line does", () => {
 
 it("the image has the compile cache that it names", () => {
   const [, cache = ""] = /^ENV .*NODE_COMPILE_CACHE=(\S+)/m.exec(dockerfile) ?? [];
-  expect(dockerfile).toContain(`scripts/compile-cache.ts /app/mooring.mjs /out${cache} `);
+  expect(dockerfile).toContain(
+    `node ${COMPILE_FLAGS.join(" ")} /scripts/compile-cache.ts /app/mooring.mjs /out${cache} `,
+  );
 });
 
 it("V8 accepts what Node's build compiled, as without flags", async () => {
@@ -73,7 +75,7 @@ it("a compile cache is the same each time, and V8 accepts all of it", async () =
     const script = join(absWorkingDir, "scripts/compile-cache.ts");
     const [cache, again] = [join(folder, "cache"), join(folder, "again")];
     for (const to of [cache, again]) {
-      const ended = await run(process.execPath, ["--hash-seed=1", script, entry, to]);
+      const ended = await run(process.execPath, [...COMPILE_FLAGS, script, entry, to]);
       expect(ended).toEqual({ code: 0, stdout: "", stderr: "" });
     }
     const files = await contentsOf(cache);
