@@ -101,7 +101,7 @@ func usageOf(stats []string) (u usage) {
 	return
 }
 
-// what the driver reads of an object: to parse the rest would cost about as much CPU time as the operator takes for it
+// what the driver reads of an object: to parse all of it takes CPU time from the engine that is measured
 type object struct {
 	Metadata struct {
 		Name string `json:"name"`
