@@ -44,7 +44,7 @@ export type KubeClient = {
   ): Promise<T>;
   delete(resource: Resource, place: Place, options?: RequestOptions & { body?: object }): Promise<void>;
   /** Lines of a watch as they arrive, unparsed; ends when the server ends it. `inactivityMs` without a byte is an error. */
-  watch(resource: Resource, place: Place, options: RequestOptions & { inactivityMs: number }): AsyncIterable<string>;
+  watch(resource: Resource, place: Place, options: RequestOptions & { inactivityMs: number }): AsyncIterable<Buffer>;
   close(): Promise<void>;
 };
 
@@ -135,8 +135,8 @@ export function createKubeClient(
   async function json<T>(verb: Verb, resource: Resource, place: Place, { maxBytes, ...extra }: Sent): Promise<T> {
     const { body } = await send(verb, resource, place, extra);
     const tooLarge = () => new ListTooLargeError(`the list has more than ${maxBytes} bytes`);
-    const text = (await bytesOf(body, maxBytes, tooLarge)).toString();
-    return verb === "list" ? JSON.parse(text) : parseObject(text);
+    const bytes = await bytesOf(body, maxBytes, tooLarge);
+    return verb === "list" ? JSON.parse(bytes.toString()) : parseObject(bytes);
   }
 
   return {
@@ -198,24 +198,20 @@ export class ListTooLargeError extends Error {
 const NEWLINE = 0x0a;
 
 /** Splits a byte stream into lines. A last line without its newline was cut off and is dropped. */
-export async function* lines(body: AsyncIterable<Uint8Array>): AsyncIterable<string> {
+export async function* lines(body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   /** The beginning of a line whose end has not arrived. */
-  let begun: Uint8Array[] = [];
+  let begun: Buffer[] = [];
   for await (const chunk of body) {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
-      const line = textOf(begun, chunk.subarray(from, end));
+      const rest = chunk.subarray(from, end);
+      const line = begun.length === 0 ? rest : Buffer.concat([...begun, rest]);
       begun = [];
       from = end + 1;
-      if (line !== "") yield line;
+      if (line.length > 0) yield line;
     }
     if (from < chunk.length) begun.push(chunk.subarray(from));
   }
-}
-
-function textOf(begun: readonly Uint8Array[], rest: Uint8Array): string {
-  const bytes = begun.length === 0 ? rest : Buffer.concat([...begun, rest]);
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
 }
 
 function messageOf(error: unknown): string {

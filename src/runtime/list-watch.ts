@@ -167,6 +167,8 @@ export async function watchOnce<T extends KubeObject>(
   return watched;
 }
 
+const MODIFIED = '{"type":"MODIFIED",';
+const AFTER_METADATA = Buffer.from('},"spec":{');
 /** How API servers write the end of the metadata: fields by name, without spaces. A text has no such quotes, because they are escaped. */
 const METADATA_END = /"name":"([^"]+)"(?:,"namespace":"([^"]+)")?,"resourceVersion":"(\d+)","uid":"([^"]+)"$/;
 const LONGEST_END = 600;
@@ -175,10 +177,10 @@ const LONGEST_END = 600;
  * The object of a line that shows a change, found without parsing the line: most lines show what this process wrote, and the store has the
  * responses to its writes. Undefined: the line has to be parsed.
  */
-export function storedIn(line: string): Stored | undefined {
-  const end = line.startsWith('{"type":"MODIFIED",') ? line.indexOf('},"spec":{') : -1;
+export function storedIn(line: Buffer): Stored | undefined {
+  const end = line.toString("latin1", 0, MODIFIED.length) === MODIFIED ? line.indexOf(AFTER_METADATA) : -1;
   const [, name, namespace, resourceVersion, uid] =
-    METADATA_END.exec(line.slice(Math.max(0, end - LONGEST_END), Math.max(0, end))) ?? [];
+    METADATA_END.exec(line.toString("utf8", Math.max(0, end - LONGEST_END), Math.max(0, end))) ?? [];
   if (name === undefined || resourceVersion === undefined || uid === undefined) return undefined;
   return { name, uid, resourceVersion, ...(namespace === undefined ? {} : { namespace }) };
 }

@@ -150,7 +150,7 @@ type WatchLine = {
 
 async function readInto(mailbox: Mailbox<Item>, answer: IncomingMessage): Promise<void> {
   try {
-    for await (const line of lines(answer)) mailbox.put({ line });
+    for await (const line of lines(answer)) mailbox.put({ line: String(line) });
     mailbox.put("end");
   } catch {
     mailbox.put("broken"); // the API server is away, or the client has left

@@ -55,7 +55,7 @@ function inNamespace({ kube, namespace }: CaseWorld, resource: Resource) {
       const lines: Json[] = [];
       const options = { inactivityMs: 20_000, query: { allowWatchBookmarks: true, timeoutSeconds: 20, ...query } };
       for await (const line of kube.watch(resource, { namespace }, options)) {
-        const event = parseJson(line);
+        const event = parseJson(String(line));
         if (typeof event === "object" && event !== null && !Array.isArray(event)) lines.push(shortEvent(event));
         if (lines.length === count) break;
       }

@@ -20,7 +20,7 @@ describe("the object of a watch line that is not parsed", () => {
         const metadata = { annotations, creationTimestamp: "2026-01-01T00:00:00Z", generation: 1, labels, ...end };
         const spec = { metadata: end, text: HOSTILE };
         const line = JSON.stringify({ type: "MODIFIED", object: { apiVersion: "v1", kind: "Thing", metadata, spec } });
-        expect(storedIn(line)).toEqual(end);
+        expect(storedIn(Buffer.from(line))).toEqual(end);
       }),
     );
   });
@@ -37,6 +37,6 @@ describe("the object of a watch line that is not parsed", () => {
       '{"type":"MODIFIED","object":{"metadata":{"name":"a","resourceVersion":"x","uid":"u"},"spec":{}}}',
     ],
   ])("is not known: %s", (_name, line) => {
-    expect(storedIn(line)).toBeUndefined();
+    expect(storedIn(Buffer.from(line))).toBeUndefined();
   });
 });
