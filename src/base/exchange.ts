@@ -11,8 +11,14 @@ export type HttpAnswer = {
 /** `whole`: reads the body if it has arrived, which a small one nearly always has; undefined: iterate. Default: iterate. */
 export type HttpBody = AsyncIterable<Buffer> & { whole?(): Buffer | undefined };
 
-/** `onStart`: a connection takes the request, and writes it right after. When it throws, nothing is sent, and its error is thrown. */
-export type ExchangeOptions = { signal?: AbortSignal | undefined; onStart?: (() => void) | undefined };
+export type ExchangeOptions = {
+  signal?: AbortSignal | undefined;
+  /**
+   * A connection takes the request, and writes it right after. When it throws, nothing is sent, and its error is thrown. `abort` ends the
+   * request and its response.
+   */
+  onStart?: ((abort: (reason: unknown) => void) => void) | undefined;
+};
 
 const EMPTY = Buffer.alloc(0);
 /** Bytes of a body that wait for their reader before the connection pauses. */
@@ -50,10 +56,11 @@ function createHandler(
   /** Tells the reader that waits. */
   let wake: (() => void) | undefined;
 
-  const abort = () => controller?.abort(signal?.reason);
+  const abort = (reason: unknown) => controller?.abort(errorOf(reason));
+  const onAbort = () => abort(signal?.reason);
   function end(error?: unknown): void {
     ended ??= { error };
-    signal?.removeEventListener("abort", abort);
+    signal?.removeEventListener("abort", onAbort);
     // The controller has the request and the bytes of the head. V8 often moves this handler into the old generation, and keeps what it refers to.
     controller = undefined;
     tellReader();
@@ -88,16 +95,16 @@ function createHandler(
     return others.length === 0 ? first : Buffer.concat([first, ...others]);
   }
 
-  signal?.addEventListener("abort", abort, { once: true });
+  signal?.addEventListener("abort", onAbort, { once: true });
   return {
     onRequestStart(started) {
       controller = started;
       try {
         signal?.throwIfAborted();
-        onStart?.();
+        onStart?.(abort);
       } catch (error) {
         reject(error);
-        started.abort(error instanceof Error ? error : new Error(String(error)));
+        abort(error);
       }
     },
     onResponseStart(_, statusCode, headers) {
@@ -116,6 +123,8 @@ function createHandler(
     },
   };
 }
+
+const errorOf = (reason: unknown) => (reason instanceof Error ? reason : new Error(String(reason)));
 
 /** The whole body. `tooLarge`: the error of a body with more than `maxBytes`, whose connection ends. */
 export async function bytesOf(

@@ -14,7 +14,6 @@ export async function readBody(
   guard: Guard,
 ): Promise<{ body: Buffer; release(): void }> {
   const limit = OPERATIONS[operation].maxResponseBytes;
-  const { signal } = guard.state.controller;
   const length = /^\d+$/.test(String(headers["content-length"])) ? Number(headers["content-length"]) : undefined;
   if (length !== undefined && length > limit) throw tooLarge(operation, limit);
   const whole = (length ?? 0) <= SMALL_BODY_BYTES ? body.whole?.() : undefined;
@@ -26,6 +25,7 @@ export async function readBody(
     guard.resume();
     return value;
   };
+  const signal = guard.signal();
   const memory = await ours(reserve({ limit, length }, signal));
   try {
     const chunks: Buffer[] = [];

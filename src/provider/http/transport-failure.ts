@@ -12,7 +12,6 @@ export type SendState = {
   refusal?: { error: unknown };
   /** Why Mooring ended it; undefined: it did not. */
   ended: "Timeout" | "Aborted" | undefined;
-  controller: AbortController;
   /** Status of the answer, once its head was read. */
   status: number | undefined;
 };

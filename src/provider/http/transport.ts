@@ -81,7 +81,7 @@ export function createTransport(options: TransportOptions): Transport {
       ? undefined
       : { shared: createPool(base.origin, options), fresh: createPool(base.origin, options) };
 
-  async function start(request: TransportRequest, { state, touch }: Guard): Promise<HttpAnswer> {
+  async function start(request: TransportRequest, { state, begin, touch }: Guard): Promise<HttpAnswer> {
     const { operation, beforeWrite } = request;
     const { paid, accept = "application/json" } = OPERATIONS[operation];
     const key = keys.current();
@@ -96,7 +96,8 @@ export function createTransport(options: TransportOptions): Transport {
     }
     if (!/^\/[\x21-\x7e]*$/.test(request.path)) throw misconfigured(operation, `path "${request.path}" is not a path`);
     // A request waits for a connection until then: it is not sent, and its timer does not run.
-    const onStart = () => {
+    const onStart = (abort: (reason: unknown) => void) => {
+      begin(abort);
       if (state.written) throw new Error("the request was already written once");
       try {
         beforeWrite?.();
@@ -120,7 +121,7 @@ export function createTransport(options: TransportOptions): Transport {
       body: request.body ?? null,
       reset: paid,
     };
-    return exchange(paid ? pools.fresh : pools.shared, sent, { signal: state.controller.signal, onStart });
+    return exchange(paid ? pools.fresh : pools.shared, sent, { onStart });
   }
 
   /** Runs one exchange under its timer and signal. Every failure becomes a `ServiceError`. */
@@ -130,14 +131,14 @@ export function createTransport(options: TransportOptions): Transport {
       return await run(guard);
     } catch (error) {
       guard.release();
-      guard.state.controller.abort(error); // nobody reads the rest of a response
+      guard.end(error); // nobody reads the rest of a response
       if (guard.state.refusal !== undefined) throw guard.state.refusal.error;
       throw failureOf(request.operation, error, guard.state, sanitizer(request.hidden));
     }
   }
 
   async function accepted(request: TransportRequest, guard: Guard): Promise<HttpAnswer> {
-    if (request.signal?.aborted === true) throw guard.state.controller.signal.reason;
+    guard.throwIfEnded();
     const response = await start(request, guard);
     guard.state.status = response.statusCode;
     if (response.statusCode >= 200 && response.statusCode < 300) return response;
@@ -155,11 +156,10 @@ export function createTransport(options: TransportOptions): Transport {
     open: (request) =>
       guarded(request, async (guard) => {
         const response = await accepted(request, guard);
-        const { signal } = guard.state.controller;
         return {
           status: response.statusCode,
           chunks: chunksOf(response.body, request.operation, guard, sanitizer(request.hidden)),
-          reserve: (bytes) => memory.take(service, bytes, signal),
+          reserve: (bytes) => memory.take(service, bytes, guard.signal()),
         };
       }),
     sanitizer,
