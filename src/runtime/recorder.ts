@@ -92,17 +92,12 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
       if (!memory.allows(uid)) return;
       const eventName = `${name.slice(0, 200)}.${Math.trunc(clock.now()).toString(16)}${(sequence++).toString(16)}`;
       memory.begin(id, { name: eventName, namespace });
-      const body = eventOf(
-        { name: eventName, namespace },
-        {
-          ...{ type, reason, action, note: text, eventTime: microTime, ...reporter },
-          regarding: referenceTo(object, options.resourceOf(object)),
-        },
-      );
+      const regarding = referenceTo(object, options.resourceOf(object));
       const forget = () => memory.forget(id); // no series exists that a repetition could count up
       const send = async () => {
         try {
-          await client.create(eventResource, { namespace }, body);
+          const fields = { type, reason, action, note: text, eventTime: microTime, ...reporter, regarding };
+          await client.create(eventResource, { namespace }, eventOf({ name: eventName, namespace }, fields));
         } catch (error) {
           forget();
           throw error;

@@ -7,6 +7,9 @@ import type { AccountHandle } from "../account/registry.ts";
 import { hashOf } from "../hash.ts";
 import { copyOf, type DesiredEndpoint, endpointFields } from "./fields.ts";
 
+/** What an update sends. */
+const updatableFields = endpointFields.filter(({ createOnly }) => !createOnly);
+
 /**
  * The fields that lie outside the account's limits (interface: Endpoint parameter limits), one sentence per field. A limit
  * that the service does not show allows every value. A suspended endpoint may have zero workers. The limit of a field that
@@ -18,9 +21,9 @@ export function outOfRange(
   suspended: boolean,
   operation: "create" | "update",
 ): string[] {
-  const sent = endpointFields.filter(({ createOnly }) => operation === "create" || !createOnly);
-  const limited = sent.filter(({ zeroWhenSuspended }) => !suspended || !zeroWhenSuspended);
-  return limited
+  const sent = operation === "create" ? endpointFields : updatableFields;
+  return sent
+    .filter(({ zeroWhenSuspended }) => !suspended || !zeroWhenSuspended)
     .flatMap((field) => field.limited?.(desired) ?? [])
     .flatMap(({ path, value, limit }) => {
       const { min, max } = rangeOf(limits, limit);
@@ -118,8 +121,7 @@ export function showsReferences(shown: string | undefined, present: string | und
  * are not part of it.
  */
 export function desiredHash(desired: DesiredEndpoint): string {
-  const updatable = endpointFields.filter(({ createOnly }) => !createOnly);
-  return hashOf(updatable.map((field) => [field.path, field.sent(desired)]));
+  return hashOf(updatableFields.map((field) => [field.path, field.sent(desired)]));
 }
 
 /** A hash of everything that a create sends. */
