@@ -1,10 +1,10 @@
 /**
- * How the image and the bundle start Node. Each half of the young generation has at most 16 MiB: in smaller ones, what requests in flight hold
+ * How the image and the bundle start Node. Each half of the young generation has at most 8 MiB: in smaller ones, what requests in flight hold
  * grows old. The old generation is first collected when it has 64 MiB: V8's own first limit falls with each
  * collection of the young one, so V8 marked the code and the first lists right after the start. Both count only while Node starts: src/main.ts
  * takes them back. Each flag saves CPU (docs/reference/performance.md).
  */
-export const NODE_FLAGS = ["--max-semi-space-size=16", "--initial-old-space-size=64"];
+export const NODE_FLAGS = ["--max-semi-space-size=8", "--initial-old-space-size=64"];
 
 /** What takes them back: 0 is V8's default of both. */
 export const TAKE_BACK_FLAGS = NODE_FLAGS.map((flag) => flag.replace(/=.*/, "=0"));

@@ -58,6 +58,12 @@ const METADATA_NETWORKS: string[] = [
   "fd00:ec2::/32",
 ];
 
+/**
+ * Enough to keep an API server busy. With more, each reconcile takes longer instead, and what it holds meanwhile grows old in memory
+ * (docs/reference/performance.md).
+ */
+export const OBJECTS_AT_ONCE = 32;
+
 /** The operator's settings. Each is a flag `--kebab-case` and an environment variable `MOORING_<FLAG>`; the flag wins. */
 export const operatorConfigSchema = z.strictObject({
   kubeconfig: z.string().min(1).optional(),
@@ -67,7 +73,7 @@ export const operatorConfigSchema = z.strictObject({
   healthProbeBindAddress: bindAddress.default(":8081"),
   operatorNamespace: z.string().min(1).max(63).optional(),
   watchNamespaces: list.default([]),
-  maxConcurrentReconciles: z.coerce.number().int().min(1).max(1000).default(64),
+  maxConcurrentReconciles: z.coerce.number().int().min(1).max(1000).default(OBJECTS_AT_ONCE),
   stopDeadline: duration.prefault(LONGEST_REQUEST),
   logLevel: z.enum(LOG_LEVELS).default("info"),
   logFormat: z.enum(["json", "pretty"]).default("json"),

@@ -12,6 +12,7 @@ import { assembleOperator } from "../../operator/assemble.ts";
 import {
   flagOf,
   isMetricsGuarded,
+  OBJECTS_AT_ONCE,
   type OperatorConfig,
   operatorConfigSchema,
   parseOperatorConfig,
@@ -43,7 +44,7 @@ const HELP: Record<keyof OperatorConfig, string> = {
   operatorNamespace:
     "namespace of the installation: processes with the same one divide the accounts among them by a Lease each; default: that of the pod, else of the kubeconfig's context, else default",
   watchNamespaces: "comma-separated namespaces to watch; default: all",
-  maxConcurrentReconciles: "objects of a kind that are reconciled at once, 1-1000 (default 64)",
+  maxConcurrentReconciles: `objects of a kind that are reconciled at once, 1-1000 (default ${OBJECTS_AT_ONCE})`,
   stopDeadline: `on SIGTERM, how long the operator waits for responses to paid requests; a request that takes longer ends with an unknown outcome (default ${LONGEST_REQUEST}, the longest requestTimeout of an account)`,
   logLevel: "trace, debug, info, warn, error or fatal (default info)",
   logFormat: "json or pretty (default json)",

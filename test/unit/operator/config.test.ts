@@ -11,7 +11,7 @@ describe("settings", () => {
       profiling: false,
       healthProbeBindAddress: ":8081",
       watchNamespaces: [],
-      maxConcurrentReconciles: 64,
+      maxConcurrentReconciles: 32,
       stopDeadline: 30 * 60_000,
       logLevel: "info",
       logFormat: "json",
