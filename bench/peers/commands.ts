@@ -11,7 +11,7 @@ import type { BenchCluster } from "../cluster.ts";
 import type { Peer } from "../figures.ts";
 import { startCommand } from "../start-command.ts";
 
-/** Objects that a peer works on at once. With 32, which is Mooring's number, controller-runtime needs a quarter more CPU time. */
+/** Objects that a peer works on at once. With 32, which is Mooring's number, controller-runtime needs more CPU time. */
 const WORKERS = 64;
 
 /** What is built for a peer. Without those of `BENCH_TOOLS`. */
