@@ -204,8 +204,8 @@ describe("a watch", () => {
     await until(() => streams.length === 5);
     await client.get(things, place);
     for (const stream of streams) stream.send({ type: "ADDED", object: {} });
-    const seen = (await Promise.all(first)).map(({ value }) => String(value));
-    expect(seen).toEqual(Array(5).fill('{"type":"ADDED","object":{}}'));
+    const seen = (await Promise.all(first)).map(({ done, value }) => ({ done, value: String(value) }));
+    expect(seen).toEqual(Array(5).fill({ done: false, value: '{"type":"ADDED","object":{}}' }));
   });
 
   it("that is silent for too long is an error", async () => {
