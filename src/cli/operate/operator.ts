@@ -27,6 +27,7 @@ import { createMetrics } from "../../runtime/metrics.ts";
 import { createTokenReviewGate } from "../../runtime/metrics-auth.ts";
 import { createSlices } from "../../runtime/slices.ts";
 import { examplesHelp } from "../exit-codes.ts";
+import { collectFirst, FIRST_COLLECTION_MS } from "./first-collection.ts";
 import { RUNNING_FLAGS } from "./running-flags.ts";
 import { openTraces } from "./traces.ts";
 
@@ -85,6 +86,7 @@ export function registerOperatorCommand(program: Command): void {
       return command.error(error instanceof Error ? error.message : String(error), { exitCode: 2 });
     }
     for (const flag of RUNNING_FLAGS) setFlagsFromString(flag);
+    setTimeout(collectFirst, FIRST_COLLECTION_MS).unref();
     process.exitCode = await runOperator(config, terminationSignal());
   });
 }
