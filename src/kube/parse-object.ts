@@ -11,8 +11,8 @@ const SPEC = Buffer.from('"spec":');
 export function parseObject<T>(bytes: Buffer): T {
   const begin = bytes.indexOf(MANAGED_FIELDS);
   const end = begin < 0 ? -1 : bytes.indexOf(AFTER_THEM, begin);
-  // In the spec, the same words could be a field of the kind.
-  if (end < 0 || bytes.subarray(0, begin).includes(SPEC)) return JSON.parse(bytes.toString());
+  // In the spec, the same words could be fields of the kind.
+  if (end < 0 || bytes.subarray(0, end).includes(SPEC)) return JSON.parse(bytes.toString());
   const from = end + 2;
   bytes.copyWithin(begin, from);
   return JSON.parse(bytes.toString("utf8", 0, begin + bytes.length - from));

@@ -36,6 +36,10 @@ describe("an object", () => {
 
   it.each([
     { form: "of a built-in kind, which has them last", object: { metadata: { name: "s", managedFields } } },
+    {
+      form: "of a built-in kind whose spec has a list before a name",
+      object: { metadata: { name: "d", managedFields }, spec: { ports: [{ port: 1 }], name: "x" } },
+    },
     { form: "with an empty list", object: { metadata: { managedFields: [], name: "s" } } },
     { form: "with spaces", object: { metadata: { managedFields, name: "s" } }, indent: 1 },
   ])("$form is parsed as it is", ({ object, indent }) => {
