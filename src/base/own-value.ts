@@ -9,3 +9,6 @@ export function ownValue<T>(record: Readonly<Record<string, T>> | undefined, key
 /** Of JSON: an object or a list. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
+
+/** Of JSON: an object that is no list. */
+export const isRecord = (value: unknown): value is Record<string, unknown> => isObject(value) && !Array.isArray(value);

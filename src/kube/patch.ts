@@ -1,4 +1,4 @@
-import { ownValue } from "../base/own-value.ts";
+import { isRecord, ownValue } from "../base/own-value.ts";
 import { isSameJSON } from "../base/same-json.ts";
 
 type Json = Record<string, unknown>;
@@ -31,8 +31,4 @@ export function mergePatchOf(from: Json | undefined, to: Json): Json | undefined
     if (!Object.hasOwn(to, key)) put(key, null);
   }
   return patch;
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

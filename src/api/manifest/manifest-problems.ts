@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { ownValue } from "../../base/own-value.ts";
+import { isRecord, ownValue } from "../../base/own-value.ts";
 import { structuralSchema } from "../schema/structural.ts";
 import { IN_OUR_WORDS } from "../schema/wording.ts";
 import { KINDS } from "../v1alpha1/kinds.ts";
@@ -119,10 +119,6 @@ function unknownFields(value: unknown, schema: Record<string, unknown>, path: (s
 function unknown(key: string, known: readonly string[]): string {
   const meant = closestName(key, known);
   return meant === undefined ? "unknown field" : `unknown field: did you mean ${meant}?`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A short name is close to many others, so fewer letters may differ. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { isRecord, toText } from "../wire/lenient.ts";
+import { isRecord } from "../../base/own-value.ts";
+import { toText } from "../wire/lenient.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 
 /** Of the bytes that a record was read from. */

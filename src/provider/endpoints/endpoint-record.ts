@@ -1,10 +1,10 @@
+import { isRecord } from "../../base/own-value.ts";
 import { plainText, type Sanitizer } from "../../base/sanitizer.ts";
 import { ENDPOINT_ID, ENDPOINT_URL, MOST, TEXT, unixSeconds } from "../wire/bounds.ts";
 import {
   type Fields,
   fieldsOf,
   identifier,
-  isRecord,
   records,
   toBoolean,
   toFields,

@@ -1,6 +1,7 @@
+import { isRecord } from "../../base/own-value.ts";
 import { plainText, type Sanitizer } from "../../base/sanitizer.ts";
 import { int64, TEXT, unixSeconds } from "../wire/bounds.ts";
-import { fieldsOf, isRecord, toBigInt, toNumber, toText } from "../wire/lenient.ts";
+import { fieldsOf, toBigInt, toNumber, toText } from "../wire/lenient.ts";
 
 /**
  * One bill of an API key (interface: API key bill record). Amounts are exact, in 1/10000 yuan. Usage and prices stay as the

@@ -1,16 +1,8 @@
+import { isRecord } from "../../base/own-value.ts";
 import { plainText, type Sanitizer } from "../../base/sanitizer.ts";
 import { OPERATION_NAMES, type Operation, taskOf } from "../operations.ts";
 import { count, OUTPUTS_READ, OUTPUTS_SHOWN, RESULT_URL, TASK_ID, TEXT } from "../wire/bounds.ts";
-import {
-  type Fields,
-  fieldsOf,
-  firstValues,
-  isRecord,
-  requiredText,
-  toFields,
-  toNumber,
-  toText,
-} from "../wire/lenient.ts";
+import { type Fields, fieldsOf, firstValues, requiredText, toFields, toNumber, toText } from "../wire/lenient.ts";
 
 /** Ten years. A URL that works longer is as good as one that works forever. */
 const LONGEST_LIFE = 10 * 365 * 86_400;

@@ -1,4 +1,5 @@
-import { isRecord, toNumber, toText } from "./lenient.ts";
+import { isRecord } from "../../base/own-value.ts";
+import { toNumber, toText } from "./lenient.ts";
 
 /**
  * The body of a refusal. The interface does not show it; elsewhere the service is known to answer

@@ -4,6 +4,8 @@
  * absent string is empty, an absent or null list is empty, unknown fields are ignored, and values of an enumeration are plain strings.
  */
 
+import { isRecord } from "../../base/own-value.ts";
+
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 const INTEGER = /^[+-]?\d+(\.0+)?$/;
 
@@ -49,10 +51,6 @@ export function toBoolean(value: unknown): boolean | undefined {
 }
 
 export type Fields = Record<string, unknown>;
-
-export function isRecord(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** A nested object; when it is absent or of another type, every field of it is absent. */
 export const toFields = (value: unknown): Fields => (isRecord(value) ? value : {});

@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../base/clock.ts";
+import { isRecord } from "../../base/own-value.ts";
 import { elementsIn, isTooComplex, parseJSON } from "./json.ts";
-import { isRecord, UnusableError } from "./lenient.ts";
+import { UnusableError } from "./lenient.ts";
 
 /** The list of a page, which can have thousands of records. */
 export type PageRecords<R> = {

@@ -1,4 +1,4 @@
-import { isRecord } from "./lenient.ts";
+import { isRecord } from "../../base/own-value.ts";
 
 /**
  * The parameters of a request in the service's spelling: `imageURL` is `image_url`. Fields that are undefined are not sent, so the
