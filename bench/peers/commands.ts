@@ -5,7 +5,7 @@ import { build, type Plugin } from "esbuild";
 import { parse } from "yaml";
 import { bundleOptions } from "../../scripts/bundle-options.ts";
 import { TAKE_BACK_FLAGS } from "../../scripts/node-flags.ts";
-import { RUNNING_FLAGS } from "../../src/cli/operate/running-flags.ts";
+import { LISTED_FLAGS, RUNNING_FLAGS } from "../../src/cli/operate/running-flags.ts";
 import { prepareTool, type Tool, tool } from "../../tools/programs/tool.ts";
 import type { BenchCluster } from "../cluster.ts";
 import type { Peer } from "../figures.ts";
@@ -77,7 +77,7 @@ async function bundled(
 /** What src/main.ts and `mooring operator` do with the flags of V8. */
 const START = `import { setFlagsFromString } from "node:v8";
 for (const flag of ${JSON.stringify(TAKE_BACK_FLAGS)}) setFlagsFromString(flag);
-setImmediate(() => ${JSON.stringify(RUNNING_FLAGS)}.forEach((flag) => setFlagsFromString(flag)));
+setImmediate(() => ${JSON.stringify([...RUNNING_FLAGS, ...LISTED_FLAGS])}.forEach((flag) => setFlagsFromString(flag)));
 await import("./main.mjs");
 `;
 

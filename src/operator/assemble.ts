@@ -70,6 +70,7 @@ export function assembleOperator(options: AssembleOptions): Operator {
     informers: [true, false].map((first) => kinds.filter((one) => isAccount(one) === first).map((one) => one.informer)),
     onListed: (group) => {
       if (group === 0) servers.observeAll();
+      else options.onListed?.();
     },
     controllers: groups,
     runnables: [

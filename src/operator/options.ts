@@ -27,6 +27,8 @@ export type AssembleOptions = {
   installation: string;
   /** Ends the process: the API server went back in time, or another process has taken an account. */
   end: (error: Error) => void;
+  /** Called once, when the first lists of all kinds are stored. */
+  onListed?: () => void;
   /** UID of the namespace kube-system. */
   clusterUID: string;
   /** Empty: all. */

@@ -26,6 +26,8 @@ export type StartCounts = {
   reconciles: number;
   /** Leases are renewed and read every 2 s, and do not count. */
   apiRequests: number;
+  /** How often the operator has reported that its first lists are stored. */
+  listed: number;
   /** Requests to the service by operation. */
   service: Record<string, number>;
 };
@@ -92,6 +94,7 @@ export function createStartScene(options: {
     const metrics = createMetrics({ process: false });
     const identity = `operator-${starts++}`;
     let apiRequests = 0;
+    let listed = 0;
     const calls: Record<string, number> = {};
     const process = startProcess({
       identity,
@@ -118,6 +121,9 @@ export function createStartScene(options: {
         },
         onSend: () => {},
       }),
+      onListed: () => {
+        listed++;
+      },
       onExit: (reason) => {
         throw new Error(reason);
       },
@@ -131,6 +137,7 @@ export function createStartScene(options: {
         return {
           reconciles: reconciles.reduce((sum, { value }) => sum + value, 0),
           apiRequests,
+          listed,
           service: { ...calls },
         };
       },

@@ -11,6 +11,7 @@ describe.each(["Account", "ClusterAccount"] as const)(
       const first = await scene.startUntil(({ createEndpoint = 0 }) => createEndpoint > 0);
       expect(first.reconciles).toBeLessThan(10);
       expect(first.apiRequests).toBeLessThan(40);
+      expect(first.listed).toBe(1);
       // The bills are read beside the objects: before the first create or after it.
       const calls = { listBills: 1, ...first.service };
       expect(calls).toEqual({ getEndpointLimits: 1, listEndpoints: 1, createEndpoint: 1, listBills: 1 });
@@ -28,6 +29,7 @@ describe.each(["Account", "ClusterAccount"] as const)(
       expect(again.reconciles).toBeLessThan(1.5 * endpoints);
       expect(again.apiRequests).toBeLessThan(40);
       expect(again.service["getEndpoint"] ?? 0).toBe(0);
+      expect(again.listed).toBe(1);
       scene.kill();
     });
   },

@@ -28,7 +28,7 @@ import { createTokenReviewGate } from "../../runtime/metrics-auth.ts";
 import { createSlices } from "../../runtime/slices.ts";
 import { examplesHelp } from "../exit-codes.ts";
 import { collectFirst, FIRST_COLLECTION_MS } from "./first-collection.ts";
-import { RUNNING_FLAGS } from "./running-flags.ts";
+import { LISTED_FLAGS, RUNNING_FLAGS } from "./running-flags.ts";
 import { openTraces } from "./traces.ts";
 
 /** How long reconciles and lists may keep timers, probes and responses waiting. A single step may take longer. */
@@ -85,10 +85,14 @@ export function registerOperatorCommand(program: Command): void {
     } catch (error) {
       return command.error(error instanceof Error ? error.message : String(error), { exitCode: 2 });
     }
-    for (const flag of RUNNING_FLAGS) setFlagsFromString(flag);
+    setFlags(RUNNING_FLAGS);
     setTimeout(collectFirst, FIRST_COLLECTION_MS).unref();
     process.exitCode = await runOperator(config, terminationSignal());
   });
+}
+
+function setFlags(flags: readonly string[]): void {
+  for (const flag of flags) setFlagsFromString(flag);
 }
 
 /** A name for the process and its Lease that no other process has: that of its pod, and a random part. */
@@ -170,6 +174,7 @@ async function runOperator(config: OperatorConfig, stop: AbortSignal): Promise<n
       installation: namespace,
       traces,
       slices: createSlices({ maxMs: SLICE_MS }),
+      onListed: () => setFlags(LISTED_FLAGS),
       end,
     });
     const probes = await serveProbes(config.healthProbeBindAddress, {

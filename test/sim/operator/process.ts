@@ -30,6 +30,8 @@ export type ProcessOptions = {
   storage?: (process: ProcessTime) => Storage;
   /** Default: metrics that nobody reads. */
   metrics?: Metrics;
+  /** The first lists are stored. */
+  onListed?: () => void;
   /** It ended by itself: it lost the lease, or it was told to stop. */
   onExit: (reason: string) => void;
 };
@@ -80,6 +82,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     members,
     installation: OPERATOR_NAMESPACE,
     end,
+    ...(options.onListed === undefined ? {} : { onListed: options.onListed }),
     clusterUID: CLUSTER_UID,
     watchNamespaces: [],
     maxConcurrentReconciles: 8,
