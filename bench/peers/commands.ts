@@ -74,7 +74,7 @@ async function bundled(
   return startCommand(join(outdir, "start.mjs"), outdir, nodeFlags);
 }
 
-/** What src/main.ts and `mooring operator` do with the flags of V8. */
+/** What src/main.ts and `mooring operator` do with the flags of V8. A peer does not tell when its lists are stored, so it sets all at once. */
 const START = `import { setFlagsFromString } from "node:v8";
 for (const flag of ${JSON.stringify(TAKE_BACK_FLAGS)}) setFlagsFromString(flag);
 setImmediate(() => ${JSON.stringify([...RUNNING_FLAGS, ...LISTED_FLAGS])}.forEach((flag) => setFlagsFromString(flag)));

@@ -28,7 +28,7 @@ export type AssembleOptions = {
   /** Ends the process: the API server went back in time, or another process has taken an account. */
   end: (error: Error) => void;
   /** Called once, when the first lists of all kinds are stored. */
-  onListed?: () => void;
+  onListed?: (() => void) | undefined;
   /** UID of the namespace kube-system. */
   clusterUID: string;
   /** Empty: all. */

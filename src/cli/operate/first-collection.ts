@@ -8,7 +8,7 @@ const SMALL_BYTES = 96 * 2 ** 20;
 
 /**
  * Collects a small heap once. V8 collects on its own while a program rests, but only from its first collection of the old generation on.
- * Few objects never cause that one, so what the start left behind would stay for hours.
+ * With few objects, garbage takes long to cause that one, and until then what the start left behind stays.
  */
 export function collectFirst(): void {
   if (getHeapStatistics().total_heap_size > SMALL_BYTES) return;

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isRecord } from "../../base/own-value.ts";
 import { MAX_ITEMS } from "./index-set.ts";
 import type { SourceRecord } from "./records.ts";
 
@@ -83,7 +84,7 @@ export function itemOf({ text, problem }: ItemLine, index: number): Item | strin
   } catch (error) {
     return `is no JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
-  if (!isFields(value)) return "is no JSON object: write the fields of the item in braces";
+  if (!isRecord(value)) return "is no JSON object: write the fields of the item in braces";
   const { name, ...patch } = value;
   if (name === undefined) return { index, name: undefined, patch };
   if (typeof name === "string" && NAME.test(name)) return { index, name, patch };
@@ -104,11 +105,7 @@ export function mergeItem(template: Fields, patch: Fields): Fields {
   for (const [field, value] of Object.entries(patch)) {
     const present = merged.get(field);
     if (value === null) merged.delete(field);
-    else merged.set(field, isFields(value) ? mergeItem(isFields(present) ? present : {}, value) : value);
+    else merged.set(field, isRecord(value) ? mergeItem(isRecord(present) ? present : {}, value) : value);
   }
   return Object.fromEntries(merged);
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

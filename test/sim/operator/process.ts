@@ -82,7 +82,7 @@ export function startProcess(options: ProcessOptions): OperatorProcess {
     members,
     installation: OPERATOR_NAMESPACE,
     end,
-    ...(options.onListed === undefined ? {} : { onListed: options.onListed }),
+    onListed: options.onListed,
     clusterUID: CLUSTER_UID,
     watchNamespaces: [],
     maxConcurrentReconciles: 8,

@@ -1,4 +1,4 @@
-import { ownValue } from "../../../base/own-value.ts";
+import { isRecord, ownValue } from "../../../base/own-value.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { isForbidden, isNotFound, KubeError } from "../../../kube/errors.ts";
 import type { Resource } from "../../../kube/resource.ts";
@@ -76,7 +76,5 @@ function merged(live: unknown, manifest: unknown, before: unknown): unknown {
 }
 
 function record(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value))
-    : undefined;
+  return isRecord(value) ? Object.fromEntries(Object.entries(value)) : undefined;
 }
