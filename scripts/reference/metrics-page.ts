@@ -32,7 +32,12 @@ export function operatorRegistry(): Registry {
   registerLimitMetrics(registry, () => [], true);
   registerShowbackMetrics(registry, () => undefined);
   registerReferenceMetrics(registry, {});
-  registerServerMetrics(registry, { accounts: () => [], count: () => 0, ends: { hasSenderEnded: () => false } });
+  registerServerMetrics(registry, {
+    accounts: () => [],
+    isNeeded: () => false,
+    count: () => 0,
+    ends: { hasSenderEnded: () => false },
+  });
   createSpanCounter(registry);
   return registry;
 }

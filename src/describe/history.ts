@@ -1,3 +1,4 @@
+import { isProbedOnly } from "../api/v1alpha1/account.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { eventResource } from "../kube/resource.ts";
 import type { KubeObject } from "../kube/types.ts";
@@ -36,9 +37,11 @@ export function historyOf({ metadata, status }: AnyObject, events: readonly Kube
   }
   if (server !== undefined) {
     const process = `process ${server.namespace}/${server.lease}`;
-    moments.push({ time: server.since, what: "Server", text: `${process} serves the account` });
-    const { released } = server;
-    if (released !== undefined) moments.push({ time: released, what: "Server", text: `${process} released it` });
+    const { since, released } = server;
+    const did = isProbedOnly(server) ? "probed the account, which no object needed" : "serves the account";
+    moments.push({ time: since, what: "Server", text: `${process} ${did}` });
+    if (released !== undefined && !isProbedOnly(server))
+      moments.push({ time: released, what: "Server", text: `${process} released it` });
   }
   for (const { type, status: value, reason, lastTransitionTime } of conditions) {
     moments.push({ time: lastTransitionTime, what: "Condition", text: `${type}=${value} (${reason})` });

@@ -66,7 +66,10 @@ export function createContext(
     accounts: accountObjects,
     isNeeded: gate.isNeeded,
     onLost: options.end,
-    onTaken: registerServerMetrics(metrics.registry, { accounts: accountObjects, count: () => servers.count(), ends }),
+    onTaken: registerServerMetrics(metrics.registry, {
+      ...{ accounts: accountObjects, isNeeded: gate.isNeeded },
+      ...{ count: () => servers.count(), ends },
+    }),
     check: access.checkAccount,
   });
   const ownership = createOwnership({ servers, members, exists: (key) => access.accountObject(key) !== undefined });

@@ -79,7 +79,9 @@ export const accountStatusSchema = z
           "Namespaces that the installation watches. Default: all.",
         ).optional(),
         since: time("Since when it serves the account."),
-        released: time("When it released the account, so that another process takes it at once.").optional(),
+        released: time(
+          "When it released the account, so that another process takes it at once. The same as `since`: it has only probed the account, which no object needed.",
+        ).optional(),
       })
       .describe(
         "The process of the operator that serves the account. Until it releases the account or its Lease has ended, another one sends nothing for it.",

@@ -237,6 +237,11 @@ export function isClusterAccount(object: Account | ClusterAccount): object is Cl
   return "namespace" in object.spec.apiKeySecretRef;
 }
 
+/** Whether a process has only probed the account, which no object needed then: nobody has served it since. */
+export function isProbedOnly({ since, released }: NonNullable<AccountStatus["server"]>): boolean {
+  return since === released;
+}
+
 /** Whether the account's status and the messages of its jobs show amounts and API keys. */
 export function showsSpending(spec: AccountSpec | ClusterAccountSpec): boolean {
   return !("namespace" in spec.apiKeySecretRef) || ("spending" in spec && spec.spending?.showInStatus === true);

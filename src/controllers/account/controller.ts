@@ -11,9 +11,13 @@ import { probeAccount } from "./probe.ts";
 import { readSharing, shareFaultsOf } from "./read-sharing.ts";
 import { type AccountKey, accountKey } from "./registry.ts";
 import { SECRET_POLL_MS, secretPollMs } from "./secret-poll.ts";
+import type { Served } from "./servers.ts";
 import type { AccountWiring } from "./session-usage.ts";
 import { createShareReports } from "./share-reports.ts";
 import { type AccountCounts, type AccountOutcome, accountStatus } from "./status.ts";
+
+/** An account that this process serves or probes. */
+type Present<T> = Extract<Served<T>, { object: T }>;
 
 /** A 403 has the account probed, at most once in this time. */
 const DOUBT_MS = 30_000;
@@ -46,9 +50,9 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       return again;
     },
     finalize: whileServed(async (key, served, signal) => {
-      const object = await guard(key, served, signal);
+      const guarded = await guard(key, served, signal);
       if (!wiring.dependants.hasUsers(key)) return undefined;
-      return observe(key, object, reconcileRequestOf(object), signal);
+      return observe(key, guarded, reconcileRequestOf(guarded.object), signal);
     }),
     reconcile: (present, requested, context) =>
       whileServed(async (key, served, signal) => observe(key, await guard(key, served, signal), requested, signal))(
@@ -63,7 +67,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   });
 
   /** Runs `step` with the account, unless another process serves it: then nothing of it is remembered. */
-  function whileServed(step: (key: AccountKey, served: T, signal: AbortSignal) => Promise<Result>) {
+  function whileServed(step: (key: AccountKey, served: Present<T>, signal: AbortSignal) => Promise<Result>) {
     return async (present: T, { signal }: ReconcileContext): Promise<Result> => {
       const key = keyOfAccount(present.metadata);
       const served = await wiring.servers.serve<T>(key, { kind, object: present }, signal);
@@ -78,13 +82,13 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
         return { requeueAfterMs: againMs };
       }
       await memories.beginTerm(key, served.term);
-      return step(key, served.object, signal);
+      return step(key, served, signal);
     };
   }
 
   /** The finalizer keeps an account while objects need it. */
-  function guard(key: AccountKey, object: T, signal: AbortSignal): Promise<T> {
-    return kind.setFinalizer(object, wiring.dependants.hasUsers(key), signal);
+  async function guard(key: AccountKey, served: Present<T>, signal: AbortSignal): Promise<Present<T>> {
+    return { ...served, object: await kind.setFinalizer(served.object, wiring.dependants.hasUsers(key), signal) };
   }
 
   /** Before its first probe since the start, nothing is known of a paused account: its objects would wait without a reason. */
@@ -94,7 +98,8 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     accounts.set(key, { state: { kind: "Held", reason: "Paused", message: PAUSED_MESSAGE }, handle });
   }
 
-  async function observe(key: AccountKey, object: T, requested: string | undefined, signal: AbortSignal) {
+  async function observe(key: AccountKey, served: Present<T>, requested: string | undefined, signal: AbortSignal) {
+    const { object } = served;
     shared.abandoned.restore(key, object.status?.tasks?.abandoned ?? []);
     const { prices: shownPrices } = object.status ?? {};
     if (shownPrices !== undefined && shared.estimates.prices(key) === undefined) {
@@ -116,6 +121,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     };
     const status = accountStatus({
       object,
+      server: served.kind === "Unneeded" ? served.server : undefined,
       outcome,
       counts,
       users: object.metadata.deletionTimestamp === undefined ? undefined : wiring.dependants.users(key),

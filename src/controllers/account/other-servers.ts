@@ -1,4 +1,4 @@
-import type { Account, AccountStatus, ClusterAccount } from "../../api/v1alpha1/account.ts";
+import { type Account, type AccountStatus, type ClusterAccount, isProbedOnly } from "../../api/v1alpha1/account.ts";
 import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import type { Clock } from "../../base/clock.ts";
 import { LEASE_MS } from "../../runtime/lease.ts";
@@ -16,14 +16,22 @@ export type Observed =
   | { kind: "Served"; server: Server }
   /** Somebody removed the entry a moment ago, and its server may not know. */
   | { kind: "Waits" }
-  /** `sinceMs`: monotonic, when this process first saw it so. Nobody has served it since then. */
-  | { kind: "Free"; reason: FreeReason; sinceMs: number };
+  /**
+   * `former`: its last server, which does not want it. `sinceMs`: monotonic, when this process first saw it so. Nobody has served it since
+   * then.
+   */
+  | { kind: "Free"; reason: FreeReason; former: string | undefined; sinceMs: number };
 
 /** Who serves the accounts that this process does not serve. */
 export type OtherServers = {
   observe(key: AccountKey, account: AnyAccount, signal: AbortSignal): Promise<Observed>;
   /** Notes whether the account is free, as far as this process knows without a read. */
   note(key: AccountKey, account: AnyAccount): void;
+  /**
+   * This process is about to give a free account an entry that says so. The write has the account's version as the lock, so an account that
+   * shows the entry has been free all the time.
+   */
+  leave(key: AccountKey, entry: Server): void;
   /** This process serves the account. */
   forget(key: AccountKey): void;
   /** Whether no other process served the account when this one looked last. */
@@ -34,8 +42,8 @@ export type OtherServers = {
   hasUnwatched(key: AccountKey, namespace: string): boolean;
 };
 
-/** An entry, and since when this process has seen it, and seen it free; monotonic ms. */
-type SeenEntry = { entry: string; at: number; freeAt: number | undefined };
+/** An entry, and since when this process has seen it, and seen it free; monotonic ms. `left`: what it writes in place of it. */
+type SeenEntry = { uid: string; entry: string; at: number; freeAt: number | undefined; left?: string | undefined };
 
 type OtherServersOptions = { ends: ProcessEnds; clock: Pick<Clock, "monotonic">; installation: string };
 
@@ -44,10 +52,14 @@ export function createOtherServers({ ends, clock, installation }: OtherServersOp
   const foreign = new Map<AccountKey, Server>();
   const seen = new Map<AccountKey, SeenEntry>();
 
-  function seenOf(key: AccountKey, { metadata, status }: AnyAccount): SeenEntry {
-    const entry = JSON.stringify([metadata.uid, status?.server]);
+  function seenOf(key: AccountKey, { metadata: { uid }, status }: AnyAccount): SeenEntry {
+    const entry = textOf(status?.server);
     const known = seen.get(key);
-    const now = known?.entry === entry ? known : { entry, at: clock.monotonic(), freeAt: undefined };
+    if (known?.uid === uid && known.entry === entry) return known;
+    const isLeft = known?.uid === uid && known.left === entry;
+    const now = isLeft
+      ? { ...known, entry, left: undefined }
+      : { uid, entry, at: clock.monotonic(), freeAt: undefined };
     seen.set(key, now);
     return now;
   }
@@ -58,7 +70,9 @@ export function createOtherServers({ ends, clock, installation }: OtherServersOp
     const isOld = clock.monotonic() - known.at >= LEASE_MS;
     if (server === undefined && !isNew(account) && !isOld) return { kind: "Waits" };
     known.freeAt ??= clock.monotonic();
-    return { kind: "Free", reason: reasonOf(account), sinceMs: known.freeAt };
+    const reason = reasonOf(account);
+    const former = reason === "New" ? undefined : server?.lease;
+    return { kind: "Free", reason, former, sinceMs: known.freeAt };
   }
 
   return {
@@ -77,6 +91,10 @@ export function createOtherServers({ ends, clock, installation }: OtherServersOp
       else foreign.delete(key);
       return observed;
     },
+    leave(key, entry) {
+      const known = seen.get(key);
+      if (known?.freeAt !== undefined) known.left = textOf(entry);
+    },
     forget(key) {
       seen.delete(key);
       foreign.delete(key);
@@ -93,14 +111,17 @@ export function createOtherServers({ ends, clock, installation }: OtherServersOp
   };
 }
 
+const textOf = (server: Server | undefined): string =>
+  server === undefined ? "" : [senderOf(server), server.since, server.released].join(" ");
+
 function reasonOf(account: AnyAccount): FreeReason {
   const { server } = account.status ?? {};
-  if (server?.released !== undefined) return "Released";
+  if (server?.released !== undefined) return isProbedOnly(server) ? "New" : "Released";
   if (server !== undefined) return "Ended";
   return isNew(account) ? "New" : "Removed";
 }
 
-/** Nobody has ever served it for an object: what needs an account gives it the finalizer first. */
+/** No process has ever seen it: the first one that does leaves an entry, and what needs an account gives it the finalizer. */
 function isNew({ metadata, status }: AnyAccount): boolean {
   return status?.observedGeneration === undefined && metadata.finalizers?.includes(FINALIZER) !== true;
 }

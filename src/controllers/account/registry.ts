@@ -1,4 +1,9 @@
-import type { ClusterAccountSpec } from "../../api/v1alpha1/account.ts";
+import {
+  type Account,
+  type ClusterAccount,
+  type ClusterAccountSpec,
+  isClusterAccount,
+} from "../../api/v1alpha1/account.ts";
 import type { AccountShare } from "../../api/v1alpha1/account-shares.ts";
 import { COMMANDS } from "../../api/v1alpha1/commands.ts";
 import type { AccountRef, AccountRefOrBinding, BoundAccount } from "../../api/v1alpha1/meta.ts";
@@ -112,6 +117,11 @@ export type AccountEntry = {
 
 export function accountKey(kind: AccountRef["kind"], name: string, namespace: string | undefined): AccountKey {
   return kind === "Account" ? `Account/${namespace}/${name}` : `ClusterAccount/${name}`;
+}
+
+export function keyOfAccount(account: Account | ClusterAccount): AccountKey {
+  const { name, namespace } = account.metadata;
+  return accountKey(isClusterAccount(account) ? "ClusterAccount" : "Account", name, namespace);
 }
 
 /** What an object is bound to that uses this account. */

@@ -10,6 +10,8 @@ import type { AnyAccount, ServeRequest, Server } from "./other-servers.ts";
 export type ServerEntry = {
   /** Whether the entry names this process. */
   isSelf(server: Server | undefined): boolean;
+  /** What the status names when this process has probed the account and nobody has served it. */
+  probedOnly(): Server;
   /** Names this process. `age`: ms since the begin of the write. @throws KubeError 409 when the account changed meanwhile */
   write<T extends AnyAccount>(request: ServeRequest<T>, signal: AbortSignal): Promise<{ object: T; age: () => number }>;
   /** The entry as the API server has it now. Undefined: there is none, or another account has the name. */
@@ -63,13 +65,18 @@ export function createServerEntry(options: ServerEntryOptions): ServerEntry {
     await account.patchStatus(body, signal);
   }
 
+  const own = () => ({ namespace: installation, lease: members.name, ...namespaces, since: rfc3339(clock.now()) });
+
   return {
     isSelf,
+    probedOnly() {
+      const server = own();
+      return { ...server, released: server.since };
+    },
     async write({ kind, object }, signal) {
       const age = stopwatch(clock); // counted from before the request
       const { conditions, ...status }: AccountStatus = object.status ?? { conditions: [] };
-      const server = { namespace: installation, lease: members.name, ...namespaces, since: rfc3339(clock.now()) };
-      const next = { ...status, server, conditions: removeCondition(conditions, "Contested") };
+      const next = { ...status, server: own(), conditions: removeCondition(conditions, "Contested") };
       return { object: await kind.patchStatus(object, next, signal), age };
     },
     read: async (account, signal) => (await find(account, signal))?.status?.server,

@@ -15,7 +15,7 @@ import {
   type Server,
 } from "./other-servers.ts";
 import type { ProcessEnds } from "./process-ends.ts";
-import { type AccountKey, accountKey } from "./registry.ts";
+import { type AccountKey, keyOfAccount } from "./registry.ts";
 import { createReleases, type Releases } from "./releases.ts";
 import { type AccountPlace, createServerEntry } from "./server-entry.ts";
 import { type AccountWork, createTerms, type Lists, type Term, unserved } from "./terms.ts";
@@ -24,8 +24,11 @@ import { createTurns } from "./turns.ts";
 export type Served<T> =
   /** This process serves the account: its status says so. `term` is another number each time that this begins. */
   | { kind: "Ours"; object: T; term: number }
-  /** Nobody serves the ClusterAccount, no object needs it, and this process probes it. */
-  | { kind: "Unneeded"; object: T; term: 0 }
+  /**
+   * Nobody serves the ClusterAccount, no object needs it, and this process probes it. `server`: what the status names, or is to name. An
+   * account whose status names nobody counts as one whose entry somebody removed.
+   */
+  | { kind: "Unneeded"; object: T; term: 0; server: Server }
   /** Another process serves the account, or may do so. `message`: what to do, when an object here needs the account. */
   | { kind: "Other"; message?: string | undefined; againMs: number }
   /** This process has lists that are too old, or releases the account: what runs for it goes on, and nothing else begins. */
@@ -181,7 +184,7 @@ export function createServers(options: ServersOptions): Servers {
     free: Extract<Observed, { kind: "Free" }>,
     signal: AbortSignal,
   ): Promise<Served<T>> {
-    const from = request.object.status?.server?.lease;
+    const { former: from } = free;
     if (!turns.mayTake(free.sinceMs, from)) return { kind: "Other", againMs: FREE_MS };
     taking.add(key);
     try {
@@ -229,7 +232,9 @@ export function createServers(options: ServersOptions): Servers {
     if (wanted) return take(key, request, other, signal);
     if (!members.isFirst()) return { kind: "Other", againMs: LOOK_MS };
     probed.add(key);
-    return { kind: "Unneeded", object, term: 0 };
+    const server = object.status?.server ?? entry.probedOnly();
+    others.leave(key, server);
+    return { kind: "Unneeded", object, term: 0, server };
   }
 
   function assertServing(key: AccountKey): void {
@@ -303,8 +308,3 @@ export function createServers(options: ServersOptions): Servers {
 
 const ours = <T>(object: T, { begun, number }: Term): Served<T> =>
   begun ? { kind: "Ours", object, term: number } : { kind: "Between", againMs: LOOK_MS };
-
-function keyOfAccount(account: AnyAccount): AccountKey {
-  const { name, namespace } = account.metadata;
-  return accountKey(isClusterAccount(account) ? "ClusterAccount" : "Account", name, namespace);
-}

@@ -9,6 +9,7 @@ import { type Prices, shownPrices } from "../billing/prices.ts";
 import { mergeConditions } from "../report.ts";
 import type { ShownTasks } from "./abandoned-tasks.ts";
 import { budgetCondition, shownBudgets } from "./budget.ts";
+import type { Server } from "./other-servers.ts";
 import type { Probe } from "./probe.ts";
 import type { AccountHandle } from "./registry.ts";
 import { shownUnbilled } from "./unbilled.ts";
@@ -34,6 +35,8 @@ export type AccountCounts = {
 
 export type AccountFacts = {
   object: Account | ClusterAccount;
+  /** undefined: the status names it already. */
+  server?: Server | undefined;
   outcome: AccountOutcome;
   counts: AccountCounts;
   /** It is to be deleted, and these still need it. */
@@ -56,7 +59,7 @@ export type AccountFacts = {
 
 /** The whole status after a reconcile. Pure. */
 export function accountStatus({ object, outcome, counts, users, ...facts }: AccountFacts): AccountStatus {
-  const { handledRequest, spend, budget, now } = facts;
+  const { server, handledRequest, spend, budget, now } = facts;
   const { generation } = object.metadata;
   const previous = object.status;
   const shows = showsSpending(object.spec);
@@ -80,6 +83,7 @@ export function accountStatus({ object, outcome, counts, users, ...facts }: Acco
   );
   return {
     ...base,
+    ...(server === undefined ? {} : { server }),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...(handledRequest === undefined ? {} : { lastHandledReconcileAt: handledRequest }),
     ...(limits === undefined ? {} : { limits }),

@@ -74,6 +74,13 @@ export const SENDING_GUARDS: readonly Mutant[] = [
     tests: "test/unit/controllers/account/servers",
   },
   {
+    name: "served-since-the-probe",
+    file: "src/controllers/account/other-servers.ts",
+    find: "known.left === entry",
+    replace: "known.left !== undefined",
+    tests: "test/unit/controllers/account/servers",
+  },
+  {
     name: "whole-status-removed",
     file: "src/controllers/account/other-servers.ts",
     find: " && metadata.finalizers?.includes(FINALIZER) !== true;",

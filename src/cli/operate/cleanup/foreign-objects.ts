@@ -1,4 +1,4 @@
-import type { Account, ClusterAccount } from "../../../api/v1alpha1/account.ts";
+import { type Account, type ClusterAccount, isProbedOnly } from "../../../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource } from "../../../api/v1alpha1/kinds.ts";
 import type { AccountRef } from "../../../api/v1alpha1/meta.ts";
 import type { Server } from "../../../controllers/account/other-servers.ts";
@@ -38,7 +38,7 @@ export async function findForeignObjects(
   return ({ kind }, object) => {
     const { namespace, name } = object.metadata;
     const server = servers.get(servedKey(kind, object, servers) ?? "");
-    if (server === undefined || server.namespace === own) return undefined;
+    if (server === undefined || server.namespace === own || isProbedOnly(server)) return undefined;
     const isAccount = kind === "Account" || kind === "ClusterAccount";
     const watches = isAccount || server.namespaces === undefined || server.namespaces.includes(namespace ?? name);
     return watches ? server.namespace : undefined;

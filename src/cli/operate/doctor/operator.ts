@@ -1,5 +1,6 @@
 import { type Account, type ClusterAccount, isClusterAccount } from "../../../api/v1alpha1/account.ts";
 import { accountResource, clusterAccountResource } from "../../../api/v1alpha1/kinds.ts";
+import { FINALIZER } from "../../../api/v1alpha1/meta.ts";
 import { type Clock, rfc3339 } from "../../../base/clock.ts";
 import { messageOf } from "../../../controllers/verdict.ts";
 import type { KubeClient } from "../../../kube/client.ts";
@@ -63,6 +64,8 @@ function* runs(alive: readonly Process[], accounts: readonly AnyAccount[]): Gene
   }
   for (const account of accounts) {
     const { server } = account.status ?? {};
+    // Nobody serves a ClusterAccount that no object needs. What needs one gives it the finalizer.
+    if (isClusterAccount(account) && account.metadata.finalizers?.includes(FINALIZER) !== true) continue;
     if (server === undefined || alive.some((process) => isServer(process, account))) continue;
     const { namespace, lease, released } = server;
     const why = released === undefined ? "does not run" : `released it at ${released}`;

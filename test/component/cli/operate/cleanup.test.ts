@@ -85,10 +85,11 @@ describe("cleanup with deletions under way", () => {
 });
 
 describe("objects of another installation", () => {
-  const account = (installation: string, namespaces?: string[]): KubeObject => ({
+  const since = "2026-03-01T00:00:00Z";
+  const account = (installation: string, change: { namespaces?: string[]; released?: string } = {}): KubeObject => ({
     metadata: { name: "default" },
     spec: {},
-    status: { server: { namespace: installation, since: "2026-03-01T00:00:00Z", ...(namespaces && { namespaces }) } },
+    status: { server: { namespace: installation, since, ...change } },
   });
   const endpoint = scaled({ spec: { suspend: false } });
   const find = async (client: KubeClient) =>
@@ -99,8 +100,13 @@ describe("objects of another installation", () => {
     { what: "an account of this installation", served: account("mooring"), expected: undefined },
     {
       what: "an account that it serves for other namespaces",
-      served: account("other", ["x"]),
+      served: account("other", { namespaces: ["x"] }),
       expected: undefined,
+    },
+    {
+      what: "an account that it has released",
+      served: account("other", { released: "2026-03-01T01:00:00Z" }),
+      expected: "other",
     },
   ])("are those of $what: $expected", async ({ served, expected }) => {
     const { client } = await cluster([endpoint], [served]);
@@ -109,6 +115,11 @@ describe("objects of another installation", () => {
     const { server } = served.status as { server: { namespace: string } };
     const other = server.namespace === "mooring" ? undefined : server.namespace;
     expect(foreign(clusterAccountResource, served)).toBe(other);
+  });
+
+  it("are those of nobody when it has only probed their account", async () => {
+    const { client } = await cluster([endpoint], [account("other", { released: since })]);
+    expect(await find(client)).toBeUndefined();
   });
 
   it("are not suspended", async () => {

@@ -85,6 +85,7 @@ async function world<T extends AnyAccount>(object: T, { others = [] as Others } 
   const kind = createKind(api.client, { resource: cluster ? clusterAccountResource : accountResource, store });
   const events: string[] = [];
   const lost: Error[] = [];
+  const taken: string[] = [];
   const checks: string[] = [];
   const ended = new Set<string>();
   const begun = { at: clock.monotonic() };
@@ -118,6 +119,7 @@ async function world<T extends AnyAccount>(object: T, { others = [] as Others } 
     lists: { begunAt: () => begun.at, renew: () => new Promise<void>((resolve) => void lists.push(resolve)) },
     work: { isUnderWay: () => underWay.account, forget: () => {} },
     onLost: (error) => void lost.push(error),
+    onTaken: (reason) => void taken.push(reason),
     check: (one) => void checks.push(one),
   });
   servers.observeAll();
@@ -126,6 +128,7 @@ async function world<T extends AnyAccount>(object: T, { others = [] as Others } 
     clock,
     events,
     lost,
+    taken,
     checks,
     lines,
     key,
@@ -167,7 +170,9 @@ async function world<T extends AnyAccount>(object: T, { others = [] as Others } 
       own.needed = needed;
       const present = store.get(name);
       if (present === undefined) throw new Error("no account");
-      return (await servers.serve(key, { kind, object: present }, signal)).kind;
+      const served = await servers.serve(key, { kind, object: present }, signal);
+      if (served.kind === "Unneeded") store.upsert(write({ ...observed, server: served.server }) as T);
+      return served.kind;
     },
   };
 }
@@ -211,6 +216,51 @@ describe("a new account", () => {
     const w = await world(clusterAccountOf());
     expect(await w.serve(true)).toBe("Ours");
     expect([w.servers.requires(w.key), w.checks]).toEqual([true, [CLUSTER_KEY]]);
+  });
+
+  it("is served at once as a ClusterAccount that was probed before an object needed it, although its status was written", async () => {
+    const w = await world(clusterAccountOf());
+    expect(await w.serve()).toBe("Unneeded");
+    await w.clock.advance(1_000);
+    w.servers.requires(w.key);
+    expect(await w.serve()).toBe("Ours");
+    expect(w.stored().status?.server).toEqual({ ...ours, since: "2026-03-01T00:00:01Z" });
+  });
+
+  it("waits for new lists when another process probed it", async () => {
+    const w = await world(clusterAccountOf(observed), { others: [{ load: 0 }] });
+    await w.clock.advance(1_000);
+    w.change({ server: { ...sibling, released: sibling.since } });
+    expect(await w.serve(true)).toBe("Between");
+    await w.listed();
+    expect(await w.serve(true)).toBe("Ours");
+  });
+
+  it("waits for new lists when another process served it since the probe", async () => {
+    const w = await world(clusterAccountOf());
+    await w.serve();
+    await w.clock.advance(1_000);
+    w.change({ server: { ...sibling, released: "2026-03-01T00:00:01Z" } });
+    expect(await w.serve(true)).toBe("Between");
+  });
+
+  it("counts for another 15 s when somebody removed the entry of the probe", async () => {
+    const w = await world(clusterAccountOf());
+    expect([await w.serve(), await w.serve()]).toEqual(["Unneeded", "Unneeded"]);
+    w.change({ server: null });
+    expect(await w.serve(true)).toBe("Other");
+    await w.clock.advance(15_000);
+    expect(await w.serve(true)).toBe("Between");
+  });
+
+  it("goes to the process that serves the fewest, whoever probed it", async () => {
+    const probed = { server: { ...sibling, released: sibling.since }, ...observed };
+    const w = await world(clusterAccountOf(probed), { others: [{ load: 0 }] });
+    await w.serveSecond();
+    expect(await w.serve(true)).toBe("Other");
+    await w.clock.advance(5_000);
+    expect(await w.serve(true)).toBe("Ours");
+    expect(w.taken).toEqual(["New"]);
   });
 
   it("is served as a ClusterAccount only when an object needs it; before, the first process probes it", async () => {

@@ -71,5 +71,8 @@ describe("explain", () => {
       served,
       { time: released, what: "Server", text: "process mooring-system/mooring-0 released it" },
     ]);
+    expect(historyWith({ released: server.since })).toEqual([
+      { ...served, text: "process mooring-system/mooring-0 probed the account, which no object needed" },
+    ]);
   });
 });

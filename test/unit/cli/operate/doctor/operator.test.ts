@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { FINALIZER } from "../../../../../src/api/v1alpha1/meta.ts";
 import { rfc3339 } from "../../../../../src/base/clock.ts";
 import { problemOf } from "../../../../../src/cli/operate/doctor/checks.ts";
 import { checkOperator } from "../../../../../src/cli/operate/doctor/operator.ts";
@@ -19,7 +20,7 @@ const account = (name: string, server?: Server) => ({
   spec: { apiKeySecretRef: { name: "key", key: "apiKey" } },
   status: server === undefined ? {} : { server: { namespace: "mooring-system", since: ago(60), ...server } },
 });
-type Listed = Lease | ReturnType<typeof account>;
+type Listed = Lease | Omit<ReturnType<typeof account>, "metadata">;
 
 function findings(objects: Record<string, Listed[] | "Forbidden" | "Initializing">) {
   const list = async ({ plural }: Resource, _: object, options?: { query?: Record<string, string> }) => {
@@ -116,6 +117,20 @@ describe("mooring doctor and the processes of an operator", () => {
       leases: [lease(1)],
       accounts: [account("a")],
       expected: [serves("mooring-0", "0 accounts")],
+    },
+    {
+      given: "ClusterAccounts, of which only the second one is needed",
+      leases: [lease(1)],
+      accounts: ["a", "b"].map((name, index) => {
+        const { spec, metadata, ...others } = account(name, { lease: "mooring-1", released: ago(1) });
+        const apiKeySecretRef = { ...spec.apiKeySecretRef, namespace: "mooring-system" };
+        const finalizers = index === 0 ? [] : [FINALIZER];
+        return { ...others, metadata: { name: metadata.name, finalizers }, spec: { apiKeySecretRef } };
+      }),
+      expected: [
+        serves("mooring-0", "0 accounts"),
+        expect.objectContaining({ level: "bad", message: expect.stringContaining("ClusterAccount b is not served") }),
+      ],
     },
     {
       given: "a cleanup",
