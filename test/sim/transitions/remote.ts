@@ -61,7 +61,7 @@ function plain(value: unknown): unknown {
 
 /** Fields of a job that are not part of its request. */
 const NOT_SENT =
-  /^(accountRef|activeDeadlineSeconds|backoffLimit|callback|managedBy|model|onSubmissionUnknown|output|outputFormat|suspend|textFrom|imageToVideo\.imageFrom|videoToVideo\.input\.audioFrom|ttlSecondsAfterFinished)\b/;
+  /^(accountRef|activeDeadlineSeconds|backoffLimit|callback|managedBy|model|onSubmissionUnknown|output|outputFormat|reuse|suspend|textFrom|imageToVideo\.imageFrom|videoToVideo\.input\.audioFrom|ttlSecondsAfterFinished)\b/;
 
 /** Without a value, the service takes false. */
 const DEFAULT_FALSE = /^(stream|aigcWatermark|voiceSetting\.latexRead)$/;
