@@ -1,11 +1,12 @@
-import { type DriftField, driftFields, type GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
+import type { DriftField, GpuEndpointStatus } from "../../api/v1alpha1/gpu-endpoint.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import type { KeySession } from "../../provider/endpoints/endpoint-index.ts";
 import type { EndpointRecord } from "../../provider/endpoints/endpoint-record.ts";
+import type { EndpointLimits } from "../../provider/endpoints/limits.ts";
 import { mayHaveTakenEffect, ServiceError } from "../../provider/errors.ts";
 import { updateEndpoint } from "./apply.ts";
-import { desiredEndpoint } from "./desired.ts";
-import { withIgnored } from "./fields.ts";
+import { desiredEndpoint, outOfRange } from "./desired.ts";
+import { type DesiredEndpoint, endpointFields, withIgnored } from "./fields.ts";
 import type { SentCleanUp } from "./memory.ts";
 import { completed } from "./observe.ts";
 import { LOOKUP_MS } from "./plan.ts";
@@ -52,7 +53,7 @@ export async function scaleToZero(input: CleanUpInput): Promise<CleanedUp> {
   const record = await completed({ account, endpoint, signal: context.signal }, found, "Now");
   const zero = { ...record, scaling: { ...record.scaling, min: 0, max: 0 } };
   const ofSpec = desiredEndpoint(endpoint, shared.clusterUID, []);
-  await updateEndpoint(input, endpointID, withIgnored(ofSpec, zero, driftFields.filter(shownBy(record))));
+  await updateEndpoint(input, endpointID, asShown(zero, ofSpec, account.endpoints.limits()));
   const accepted = { count: (before?.count ?? 0) + 1, lastAt: shared.clock.monotonic() };
   sent.scaled = accepted;
 
@@ -82,6 +83,18 @@ function unscaled(
   const message = `The service accepted the update of endpoint ${id} to workers 0/0 (min/max), but still shows ${shown}; the update is repeated with backoff (sent ${count} times)`;
   const repeatInMs = lastAt + repeatMs(count) - now;
   return wait(message, Math.min(repeatInMs, Math.max(LOOK_AGAIN_MS, now - lastAt)));
+}
+
+/**
+ * What an update sends to leave everything as the service shows it. A value that the account's limits exclude comes from the spec: the
+ * unit of timeouts is not known (interface: Endpoint (current generation)), and an update that is refused would leave the endpoint running.
+ */
+function asShown(record: EndpointRecord, ofSpec: DesiredEndpoint, limits: EndpointLimits | undefined): DesiredEndpoint {
+  const shown = endpointFields.map(({ path }) => path).filter(shownBy(record));
+  const sent = withIgnored(ofSpec, record, shown);
+  const excluded = limits === undefined ? [] : outOfRange(sent, limits, true, "update").map(({ path }) => path);
+  const taken = shown.filter((path) => !excluded.includes(path));
+  return excluded.length === 0 ? sent : withIgnored(ofSpec, record, taken);
 }
 
 /** A field that an update requires comes from the spec when the service does not show it. */

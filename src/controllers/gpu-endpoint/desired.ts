@@ -11,7 +11,7 @@ import { copyOf, type DesiredEndpoint, endpointFields } from "./fields.ts";
 const updatableFields = endpointFields.filter(({ createOnly }) => !createOnly);
 
 /**
- * The fields that lie outside the account's limits (interface: Endpoint parameter limits), one sentence per field. A limit
+ * The values that lie outside the account's limits (interface: Endpoint parameter limits), with one sentence each. A limit
  * that the service does not show allows every value. A suspended endpoint may have zero workers. The limit of a field that
  * an update does not send counts for a create only.
  */
@@ -20,7 +20,7 @@ export function outOfRange(
   limits: EndpointLimits,
   suspended: boolean,
   operation: "create" | "update",
-): string[] {
+): { path: string; problem: string }[] {
   const sent = operation === "create" ? endpointFields : updatableFields;
   return sent
     .filter(({ zeroWhenSuspended }) => !suspended || !zeroWhenSuspended)
@@ -29,7 +29,8 @@ export function outOfRange(
       const { min, max } = rangeOf(limits, limit);
       const below = min !== undefined && value < min;
       const above = max !== undefined && value > max;
-      return below || above ? [`${path} is ${value}, allowed is ${min ?? "any"} to ${max ?? "any"}`] : [];
+      const problem = `${path} is ${value}, allowed is ${min ?? "any"} to ${max ?? "any"}`;
+      return below || above ? [{ path, problem }] : [];
     });
 }
 

@@ -233,7 +233,11 @@ function rangeStall(
   if (facts.limits === undefined) return undefined;
   const problems = outOfRange(sent, facts.limits, facts.spec.suspend, operation);
   if (problems.length === 0) return undefined;
-  return stall("OutOfRange", `outside the limits of the account: ${problems.join("; ")}: change the spec`, differing);
+  return stall(
+    "OutOfRange",
+    `outside the limits of the account: ${problems.map(({ problem }) => problem).join("; ")}: change the spec`,
+    differing,
+  );
 }
 
 function appNameTaken(facts: Facts, candidate: EndpointRecord, others: readonly string[] = []): Plan {

@@ -36,6 +36,8 @@ type Scene = {
   becomeForeign(): void;
   /** Another process takes over: what it remembers is in the status. */
   restart(): void;
+  /** Reads the limits of the account. */
+  probe(): Promise<unknown>;
   /** What the status shows of the deletion. */
   deletion(): Deletion | undefined;
   updates(): Promise<string[]>;
@@ -122,6 +124,7 @@ async function scene({
     restart() {
       operator = start();
     },
+    probe: () => operator.session.probe(signal),
     deletion: () => deletion,
     updates: async () =>
       (await bench.audit("?operation=updateEndpoint")).map(({ body }) => {
@@ -132,6 +135,32 @@ async function scene({
 }
 
 const erase = (id: string) => bench.ask(`/__state/endpoints/${id}`, { delete: true });
+
+describe("scaling to zero of an endpoint whose timeouts are shown in milliseconds", () => {
+  const timeouts = async () => {
+    const [{ body } = { body: undefined }] = await bench.audit("?operation=updateEndpoint");
+    const { freeTimeout, requestTimeout } = (body as { workerConfig: Record<string, number> }).workerConfig;
+    return [freeTimeout, requestTimeout];
+  };
+
+  it("sends those of the spec when the account's limits exclude what is shown", async () => {
+    const { step, probe } = await scene();
+    await probe();
+    await bench.configure({ timeoutUnit: "Milliseconds" });
+    expect(await step("ScaleToZero")).toMatchObject({ kind: "Done" });
+    const { workers } = endpointOf({}).spec;
+    expect(await timeouts()).toEqual([workers.idleTimeoutSeconds, workers.requestTimeoutSeconds]);
+  });
+
+  it("sends what is shown when the limits allow it", async () => {
+    const { step, probe } = await scene();
+    await probe();
+    expect(await step("ScaleToZero")).toMatchObject({ kind: "Done" });
+    const { freeTimeout, requestTimeout } = endpointBody().workerConfig;
+    expect(await timeouts()).toEqual([freeTimeout, requestTimeout]);
+    expect(requestTimeout).not.toBe(endpointOf({}).spec.workers.requestTimeoutSeconds);
+  });
+});
 
 describe.each(["Current", "Earlier"] as const)("scaling to zero, generation %s", (generation) => {
   it("is done when a read after the update shows 0/0, and the event names workers that still run", async () => {
