@@ -4,7 +4,7 @@
  *
  * --only KINDS    of lint, typecheck and test/kinds.ts, separated by commas
  * --rest          what `npm test` leaves out
- * --long          the long form of replicas, batch, campaign, attacks, pairs, perturbation, transitions and upgrade, which `--only` names
+ * --long          the long form of replicas, batch, campaign, attacks and upgrade, which `--only` names
  * --items N, --jobs N, --endpoints N, --kills N, --seed N, --rows N, --select NAMES
  *                 change a long form, or the mutants: the comment at the beginning of the form tells which it takes
  * --kubernetes V  newest (default), or the oldest that Mooring supports

@@ -1,7 +1,7 @@
 /**
  * `npm run test:sim -- [flags]`: the simulation (sim/main.ts).
  * `npm run test:sim -- fuzz [--specs] [flags]`: disturbed responses and specs (fuzz/main.ts).
- * `npm run test:sim -- FORM`: all of a systematic search, the kind FORM of kinds.ts: campaign, pairs, perturbation or transitions.
+ * `npm run test:sim -- FORM`: a systematic search, the kind FORM of kinds.ts: all of the campaign, pairs, perturbation or transitions.
  */
 import { join } from "node:path";
 import { asksForHelp, helpOf } from "./help.ts";

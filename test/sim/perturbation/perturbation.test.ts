@@ -5,16 +5,8 @@ import { type Run, runScenario } from "./run.ts";
 import type { Scenario } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
-/**
- * `npm run test:full` runs a part of the perturbations of each scenario, `npm run test:sim -- perturbation` all. `--select` names
- * scenarios by parts of their names, separated by commas, and `--seed` selects another part.
- */
-const text = (name: string) => process.env[`MOORING_PERTURB${name}`];
-const IS_FULL = text("") === "1";
-const selected = text("_ONLY")?.split(",");
-const SEED = Number(text("_SEED") ?? 1);
-/** Of so many perturbations, the short form runs one. */
-const ONE_OF = 8;
+/** `npm run test:sim -- perturbation --select NAMES`: scenarios by parts of their names, separated by commas. */
+const selected = process.env["MOORING_PERTURB_ONLY"]?.split(",");
 
 type Disturbance = Perturbation & { name: string };
 
@@ -45,10 +37,9 @@ it.each(SCENARIOS.filter(inScope))(
     expect(reference.failure, scenario.name).toBe("");
     const found: string[] = [];
     for (const [kind, disturbancesOf] of Object.entries(KINDS)) {
-      const all = disturbancesOf(reference);
-      const chosen = all.filter((_, index) => IS_FULL || (index + SEED) % ONE_OF === 0);
+      const disturbances = disturbancesOf(reference);
       const figures = { reached: 0, released: 0, letGo: 0 };
-      for (const { name, ...perturbation } of chosen) {
+      for (const { name, ...perturbation } of disturbances) {
         const run = await runScenario(scenario, perturbation, (outcome, { released }) =>
           unsettled(reference.outcome, outcome, released),
         );
@@ -59,7 +50,7 @@ it.each(SCENARIOS.filter(inScope))(
         if (wrong.length > 0) found.push([name, ...wrong, lastOf(run.log)].join("\n"));
       }
       console.log(
-        `${scenario.name}, ${kind}: ${chosen.length} of ${all.length} runs, ${figures.reached} reached, ` +
+        `${scenario.name}, ${kind}: ${disturbances.length} runs, ${figures.reached} reached, ` +
           `${figures.released} halted and released, ${figures.letGo} blocked and let go`,
       );
     }
