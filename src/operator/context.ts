@@ -1,4 +1,5 @@
 import { type Account, type ClusterAccount, isClusterAccount } from "../api/v1alpha1/account.ts";
+import { isTrue } from "../api/v1alpha1/conditions.ts";
 import { gpuEndpointResource, KINDS } from "../api/v1alpha1/kinds.ts";
 import { createSharedPools } from "../artifacts/handle.ts";
 import { createWebhookSender } from "../base/webhook.ts";
@@ -172,6 +173,11 @@ function createAccountWiring(
     onEndpoint: (_account, id, appName) => {
       const found = [...endpoints.store.byIndex("endpointID", id), ...endpoints.store.byIndex("appName", appName)];
       for (const endpoint of found) enqueue(gpuEndpointResource, keyOf(endpoint));
+    },
+    onEndpointsShown: (account) => {
+      for (const endpoint of endpoints.store.byIndex("account", account)) {
+        if (!isTrue(endpoint.status?.conditions, "Ready")) enqueue(gpuEndpointResource, keyOf(endpoint));
+      }
     },
     onTask: (_account, taskID) => {
       for (const { store, resource } of jobInformersOf(informers)) {

@@ -26,7 +26,7 @@ import type { ReportableKeys } from "./namespaces.ts";
 import type { AccountHandle, AccountKey } from "./registry.ts";
 import { sessionSettings } from "./session-settings.ts";
 import type { Sharing } from "./sharing.ts";
-import { countVanished } from "./vanished.ts";
+import { countVanished, type MissingEndpoint } from "./vanished.ts";
 
 /** Read before each use: a change of the key, of `spec.billing`, `spec.budget`, `spec.shares` or `spec.spending` does not replace the handle. */
 export type LiveSettings = {
@@ -62,6 +62,8 @@ export type AccountUsage = {
 };
 
 export type AccountObservers = Omit<SessionObservers, "onMoneyRead"> & {
+  /** The service shows endpoints of the account again, after `vanished` said that it shows none of them. */
+  onEndpointsShown: () => void;
   /** Bills or budgets were read. `readings`: the books that the budget counts. */
   onMoneyRead: (readings: readonly BookReading[]) => void;
 };
@@ -111,6 +113,12 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     },
     observers: {
       ...observers,
+      onEndpointsListed() {
+        observers.onEndpointsListed();
+        if (!noneShown || vanished() > 0) return;
+        noneShown = false;
+        observers.onEndpointsShown();
+      },
       onMoneyRead: () => observers.onMoneyRead(live.budget === undefined ? [] : bookReadings(live.budget, view())),
     },
     held: usage.held,
@@ -122,6 +130,14 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     log,
   });
   const { endpoints, money } = session;
+  /** An object waits until the service shows an endpoint of the account. */
+  let noneShown = false;
+
+  function vanished(missing: MissingEndpoint = { endpointID: undefined, memberID: undefined }): number {
+    const count = countVanished(usage.boundEndpoints(), endpoints.observed.shown(), missing);
+    if (count > 0 && missing.memberID === undefined) noneShown = true;
+    return count;
+  }
 
   function view(): MoneyView {
     const { bills, budgets } = money.failures();
@@ -171,7 +187,6 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     reuse: spec.reuse === "SameRequest",
     addressOf: (operation) => `${serviceAddress(spec.baseURL)}${settings.connection.paths?.[operation] ?? ""}`,
     resultLookup: options.resultLookup,
-    vanished: (missing = { endpointID: undefined, memberID: undefined }) =>
-      countVanished(usage.boundEndpoints(), endpoints.observed.shown(), missing),
+    vanished,
   };
 }

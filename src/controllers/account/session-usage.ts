@@ -40,6 +40,8 @@ export type AccountWiring = {
   /** Orphaned endpoints among the endpoints of the account. */
   orphansAmong: (records: readonly EndpointRecord[]) => EndpointRecord[];
   onEndpoint: (key: AccountKey, id: string, appName: string) => void;
+  /** The service shows endpoints of the account again, after it showed none of them. */
+  onEndpointsShown: (key: AccountKey) => void;
   onTask: (key: AccountKey, taskID: string) => void;
   onCall: (key: AccountKey, event: CallEvent) => void;
   /** Bills or budgets were read, or could not be: the account's status has news. */
@@ -131,6 +133,7 @@ export function observersOf(
       const shown = shared.accounts.get(key)?.handle?.endpoints.observed.shown();
       if (shown !== undefined) shared.usage.listed(key, shown);
     },
+    onEndpointsShown: () => wiring.onEndpointsShown(key),
     onTask: (taskID) => wiring.onTask(key, taskID),
     onMoneyRead: (readings) => {
       shared.admission.moneyRead(key, readings);

@@ -82,7 +82,10 @@ export async function runCombination(switches: readonly Switch[], options: RunOp
     const settledAfterMs = now() - calmAt;
     const contradictions = await witness.stop();
     const audit = await stage.audit();
-    const slowestMs = Math.max(...switches.map(({ simulator }) => simulator?.speechLatencyMs ?? SYNTHESIS_MS));
+    const slowestMs = Math.max(
+      SYNTHESIS_MS,
+      ...switches.map(({ simulator }) => simulator?.speechLatencyMs ?? SYNTHESIS_MS),
+    );
     const verdict = await verdictOf(await readTruth(stage), audit, operator.interrupted(slowestMs * TIME_SCALE));
     return {
       name: switches.map(({ name }) => name).join(" + "),

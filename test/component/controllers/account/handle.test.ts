@@ -21,10 +21,13 @@ const KEY_BUDGET = {
 };
 
 /** A started account with a budget. `answer.budgets` is what the service answers to the next read of the key budgets. */
-async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
+async function setUp(budget: BudgetSpec, { showsSpending = true, boundEndpoints = [] as string[] } = {}) {
+  const shown: string[] = [];
+  const seen: string[] = [];
   const answer: { budgets: ServiceAnswer } = { budgets: { body: { key_budgets: [KEY_BUDGET] } } };
   const reads = { budgets: 0, bills: 0 };
   const service = await scriptedService(({ path }) => {
+    if (path.startsWith("/gpus/")) return { body: { data: shown.map((id) => ({ id })), has_more: false } };
     const budgets = path.includes("key-budget-list");
     reads[budgets ? "budgets" : "bills"]++;
     return budgets ? answer.budgets : { body: { bills: [] } };
@@ -49,15 +52,16 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
       refusal: async () => undefined,
       reportableKeys: async () => ({ kind: "All" }),
       sharing: WHOLE,
-      endpointsWanted: () => false,
+      endpointsWanted: () => boundEndpoints.length > 0,
       detailsWanted: () => false,
       moneyWanted: () => true,
       moneyUrgency: () => "None",
-      boundEndpoints: () => [],
+      boundEndpoints: () => boundEndpoints,
     },
     observers: {
       onEndpoint: () => {},
-      onEndpointsListed: () => {},
+      onEndpointsListed: () => void seen.push("listed"),
+      onEndpointsShown: () => void seen.push("shown"),
       onTask: () => {},
       onMoneyRead: (books) => void readings.push(books),
       onMoneyFailed: () => {},
@@ -75,7 +79,7 @@ async function setUp(budget: BudgetSpec, { showsSpending = true } = {}) {
   });
   handle.start();
   onTestFinished(() => handle.close());
-  return { clock, answer, reads, readings, handle };
+  return { clock, answer, reads, readings, handle, shown, seen };
 }
 
 it("a reading of the key budgets that fails after a success counts for two intervals and a minute, then the gate holds", async () => {
@@ -122,4 +126,22 @@ it("the first call of a process waits, because the process before may have used 
   expect(w.handle.requests.waiting()).toBeGreaterThan(0);
   await until(() => w.handle.requests.waiting() === 0, { clock: w.clock, stepMs: 100 });
   await ended;
+});
+
+it("an object that waits until the service shows an endpoint of the account hears of the list that does, once", async () => {
+  const w = await setUp({ action: "HoldNew" }, { boundEndpoints: ["a", "b"] });
+  const listed = async (times: number) => {
+    const before = w.seen.length;
+    await until(() => w.seen.length >= before + times, { clock: w.clock, stepMs: 1_000 });
+  };
+  await listed(2);
+  expect(w.handle.vanished()).toBe(2);
+  w.shown.push("other");
+  await listed(2);
+  expect(w.seen).not.toContain("shown");
+  w.shown.push("b");
+  await listed(2);
+  expect(w.seen.at(-1)).toBe("shown");
+  await listed(2);
+  expect([w.handle.vanished(), w.seen.filter((what) => what === "shown").length]).toEqual([0, 1]);
 });

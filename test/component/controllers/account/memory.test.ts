@@ -46,6 +46,7 @@ function startMemory(change: Parameters<typeof sharedOf>[2] = {}) {
     },
     orphansAmong: () => [],
     onEndpoint: () => {},
+    onEndpointsShown: () => {},
     onTask: () => {},
     onCall: () => {},
     onMoney: () => {},
