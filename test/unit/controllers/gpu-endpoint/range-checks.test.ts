@@ -6,7 +6,9 @@ import type { Change } from "../../../support/manifests.ts";
 
 const check = (change: Change, limits: EndpointLimits = LIMITS, operation: "create" | "update" = "create") => {
   const endpoint = endpointOf(change);
-  return outOfRange(desiredOf(endpoint), limits, endpoint.spec.suspend, operation);
+  const found = outOfRange(desiredOf(endpoint), limits, endpoint.spec.suspend, operation);
+  for (const { path, problem } of found) expect(problem.startsWith(`${path} is `)).toBe(true);
+  return found.map(({ problem }) => problem);
 };
 const local = (sizeGB?: number) => ({
   volumes: [
