@@ -4,6 +4,7 @@ import { rfc3339 } from "../base/clock.ts";
 import type { Condition, KubeObject } from "../kube/types.ts";
 import type { Result } from "../runtime/controller.ts";
 import type { EventRecorder } from "../runtime/recorder.ts";
+import type { Kind } from "./controller-deps.ts";
 import type { Cause, Verdict } from "./verdict.ts";
 
 /**
@@ -117,4 +118,20 @@ export function requeueOf(verdict: Verdict): Result {
   if (verdict.kind === "Retry") throw verdict.error;
   if (verdict.kind === "Failed" || verdict.againMs === undefined) return undefined;
   return { requeueAfterMs: verdict.againMs };
+}
+
+type Observed = { observedGeneration?: number | undefined; conditions: Condition[] } | undefined;
+
+/** For a changed spec that changes nothing else in the status, as of a finished job: the status tells that it was observed. */
+export async function observeGeneration<T extends KubeObject<unknown, Observed>>(
+  kind: Pick<Kind<T>, "patchStatus">,
+  object: T,
+  signal: AbortSignal,
+): Promise<T> {
+  const { status } = object;
+  const { generation = 0 } = object.metadata;
+  if (status?.observedGeneration === undefined || status.observedGeneration >= generation) return object;
+  const conditions = status.conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
+  const observed = { ...status, observedGeneration: generation, conditions };
+  return kind.patchStatus(object, observed as T["status"], signal);
 }

@@ -7,7 +7,7 @@ import type { ReconcileContext, Result, SharedReconciler } from "../../runtime/c
 import { accountToUse } from "../account/binding.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
 import { createReconciler } from "../reconciler.ts";
-import { announceStall } from "../report.ts";
+import { announceStall, observeGeneration } from "../report.ts";
 import { heldVerdict, verdictOf } from "../verdict.ts";
 import { createWholeObjects } from "../whole-object.ts";
 import { type ItemsState, itemsState } from "./checking.ts";
@@ -71,7 +71,7 @@ export function createBatchReconciler(
     const key = keyOf(batch);
     if (isEnded(batch)) {
       forget(key);
-      return cleanUp(batch, context);
+      return cleanUp(await observeGeneration(kind, batch, context.signal), context);
     }
     const memory = memories.of(key, batch);
     const early = Math.max(memory.wroteAt + ROUND_MS - shared.clock.monotonic(), gatherMs(batch, memory));

@@ -2,7 +2,7 @@ import { FINALIZER } from "../../api/v1alpha1/meta.ts";
 import { keyOf } from "../../kube/types.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { AbandonedTask } from "../account/abandoned-tasks.ts";
-import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import type { ControllerDeps } from "../controller-deps.ts";
 import { abandonCopies, startCopy } from "./copies.ts";
 import type { JobDeps } from "./deps.ts";
 import { observe } from "./observe.ts";
@@ -217,14 +217,4 @@ function deletionNote({ status }: Job, answer: RequestOutcome | undefined): stri
     return "Deleted after its request was sent: it may be charged, and its result is lost";
   }
   return undefined;
-}
-
-/** For a changed spec that changes nothing else in the status, as of a finished job: the status tells that it was observed. */
-export async function observeGeneration<T extends Job>(kind: Kind<T>, job: T, signal: AbortSignal): Promise<T> {
-  const { status } = job;
-  const { generation } = job.metadata;
-  if (status?.observedGeneration === undefined || status.observedGeneration >= generation) return job;
-  const conditions = status.conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
-  const observed = { ...status, observedGeneration: generation, conditions };
-  return kind.patchStatus(job, observed as T["status"], signal);
 }

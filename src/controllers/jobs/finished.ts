@@ -3,9 +3,9 @@ import { rfc3339 } from "../../base/clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { ReconcileContext, Result } from "../../runtime/controller.ts";
 import type { ControllerDeps, Kind } from "../controller-deps.ts";
+import { observeGeneration } from "../report.ts";
 import { callBack } from "./callback.ts";
 import type { JobDeps } from "./deps.ts";
-import { observeGeneration } from "./finish.ts";
 import { allStored } from "./status.ts";
 import type { Job, JobStatus } from "./types.ts";
 

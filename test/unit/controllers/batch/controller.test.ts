@@ -94,6 +94,25 @@ describe("a batch", () => {
     expect(world.writes).toHaveLength(before);
   });
 
+  it("that has ended observes a changed spec", async () => {
+    const world = batchWorld(inline(2));
+    await runToEnd(world, succeed);
+    await world.reconcile();
+    const { metadata, spec, ...others } = world.batch();
+    const changed = { ...spec, ttlSecondsAfterFinished: 86_400 };
+    world.put("mediabatches", { ...others, metadata: { ...metadata, generation: 2 }, spec: changed });
+    await world.reconcile();
+    const { status } = world.batch();
+    expect([status?.observedGeneration, status?.conditions.map((one) => one.observedGeneration)]).toEqual([
+      2,
+      status?.conditions.map(() => 2),
+    ]);
+    expect(status).toMatchObject({ phase: "Succeeded", progress: "2/2" });
+    const before = world.writes.length;
+    await world.reconcile();
+    expect(world.writes).toHaveLength(before);
+  });
+
   it("that is deleted before its end leaves no parts", async () => {
     const world = batchWorld({ ...inline(20), parallelism: 3 });
     await world.reconcile();
