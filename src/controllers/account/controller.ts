@@ -130,7 +130,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
       spend: memory?.handle.money.spend(),
       prices: shared.estimates.prices(key),
       unpaid: shared.admission.balance(key),
-      shareFaults: shareFaultsOf(object, wiring.namespaces.known()),
+      shareFaults: isInvalid(outcome) ? undefined : shareFaultsOf(object, wiring.namespaces.known()),
       budget: memory?.handle.budget(),
       now: clock.now(),
     });
@@ -199,6 +199,8 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
     return createValueReader(shared.kube, signal).secretKey(secretNamespace(object), object.spec.apiKeySecretRef);
   }
 }
+
+const isInvalid = (outcome: AccountOutcome) => outcome.kind === "NoKey" && outcome.reason === "InvalidSpec";
 
 function secretNamespace(object: Account | ClusterAccount): string {
   return isClusterAccount(object) ? object.spec.apiKeySecretRef.namespace : object.metadata.namespace;

@@ -5,6 +5,14 @@ import type { Specs } from "./driver.ts";
 const ACCOUNT: Json = { baseURL: "http://127.0.0.1:9", apiKeySecretRef: { name: "key", key: "apiKey" } };
 const VIDEO: Json = { videoToVideo: { input: { prompt: "Waves" } } };
 const SPEECH: Json = { model: "speech-2.6-hd", text: "Ahoy.", voiceSetting: { voiceID: "announcer" } };
+/** It ends at once. */
+const BATCH: Json = {
+  accountRef: { kind: "Account", name: "default" },
+  items: { inline: [{}] },
+  template: { video: VIDEO },
+  output: { storeRef: { name: "volume" }, keyPrefix: "films" },
+  activeDeadlineSeconds: 1,
+};
 /** Its result is too large for the store. */
 const LARGE_SPEECH: Json = {
   model: "speech-2.6-turbo",
@@ -115,6 +123,23 @@ const FINDINGS: readonly { finding: string; kind: string; specs: Json[] }[] = [
     finding: "an export whose object has no name was retried with errors in the log",
     kind: "GpuEndpoint",
     specs: [ENDPOINT, { ...ENDPOINT, exportTo: { configMap: { name: "" } } }],
+  },
+  {
+    finding: "an account with shares whose limit is no amount: the reconcile failed again and again",
+    kind: "ClusterAccount",
+    specs: [
+      {
+        baseURL: "http://127.0.0.1:9",
+        apiKeySecretRef: { name: "key", key: "apiKey", namespace: "team-a" },
+        budget: { memberID: "member-1", monthlyLimit: "" },
+        shares: [{ name: "all", namespaceSelector: {}, limits: { monthlyLimit: "1" } }],
+      },
+    ],
+  },
+  {
+    finding: "a batch that had ended did not observe its next spec",
+    kind: "MediaBatch",
+    specs: [BATCH, { ...BATCH, ttlSecondsAfterFinished: 86_400 }],
   },
 ];
 
