@@ -94,7 +94,9 @@ export const speechJobFields = z.object({
     timbreWeightSchema,
     16,
     "A mix of voices, at most 16; speech-2.6-turbo only, instead of voiceSetting.voiceID.",
-  ).optional(),
+  )
+    .min(1)
+    .optional(),
   stream: flag(
     "Receive the audio as a stream of chunks; speech-2.6-turbo only, needs output. Default false.",
   ).optional(),

@@ -1,10 +1,11 @@
 import type { LookupFunction } from "node:net";
 import type { Logger } from "pino";
-import { cut, getCondition } from "../../api/v1alpha1/conditions.ts";
+import { getCondition } from "../../api/v1alpha1/conditions.ts";
 import { API_VERSION } from "../../api/v1alpha1/meta.ts";
 import { leadsTo } from "../../base/address-guard.ts";
 import { rfc3339 } from "../../base/clock.ts";
 import { createMultiMap } from "../../base/multi-map.ts";
+import { plainText } from "../../base/sanitizer.ts";
 import { createSemaphore } from "../../base/semaphore.ts";
 import type { WebhookOutcome } from "../../base/webhook.ts";
 import { findObject } from "../../kube/client.ts";
@@ -148,7 +149,7 @@ export function afterAttempt(
   const attempts = before + 1;
   const time = rfc3339(now);
   if (outcome.kind === "Delivered") return { state: "Delivered", attempts, time };
-  const lastError = cut(outcome.message, ERROR_LENGTH);
+  const lastError = plainText(outcome.message, ERROR_LENGTH);
   if (outcome.gone === true || now - endedAt >= RETRIED_MS) return { state: "Failed", attempts, lastError, time };
   const pauseMs = Math.min(outcome.retryAfterMs ?? 0, BACKOFF.capMs);
   const nextAttempt = now + Math.max(pauseMs, backoffDelay(attempts, { ...BACKOFF, random }));

@@ -137,6 +137,22 @@ const FINDINGS: readonly { finding: string; kind: string; specs: Json[] }[] = [
     ],
   },
   {
+    finding: "control characters of a name in status.callback.lastError",
+    kind: "VideoJob",
+    specs: [
+      {
+        accountRef: { kind: "Account", name: "default" },
+        imageToVideo: { prompt: "Waves", imageFrom: { object: { storeRef: { name: "volume" }, key: "a.bin" } } },
+        callback: { url: "a", secretRef: { name: "a", key: "two\nlines" } },
+      },
+    ],
+  },
+  {
+    finding: "an empty mix of voices counted as one",
+    kind: "SpeechJob",
+    specs: [{ ...SPEECH, model: "speech-2.6-turbo", voiceSetting: { speed: 1 }, timbreWeights: [] }],
+  },
+  {
     finding: "a batch that had ended did not observe its next spec",
     kind: "MediaBatch",
     specs: [BATCH, { ...BATCH, ttlSecondsAfterFinished: 86_400 }],
