@@ -197,16 +197,26 @@ export function dataKey(description: string): z.ZodString {
   ]).describe(description);
 }
 
+const relative = (name: string) => ({
+  cel: "!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')",
+  message: `${name} must be a relative path without '..': no '/' first, for example results/2026`,
+  holds: (value: string) => !value.startsWith("/") && !/(^|\/)\.\.(\/|$)/u.test(value),
+});
+
 /** A place inside a bucket or directory: relative and without `..`. */
 export function relativePrefix(description: string, name: string): z.ZodString {
-  const message = `${name} must be a relative path without '..': no '/' first, for example results/2026`;
-  return ruled(z.string().min(1).max(512), [
-    {
-      cel: "!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')",
-      message,
-      holds: (value) => !value.startsWith("/") && !/(^|\/)\.\.(\/|$)/u.test(value),
-    },
-  ]).describe(description);
+  return ruled(z.string().min(1).max(512), [relative(name)]).describe(description);
+}
+
+/** The key of an object in a bucket or directory. `checkKey` of the stores checks the same, and the length of each part. */
+export function objectKey(description: string, name: string): z.ZodString {
+  const excluded = "^[.](/|$)|/[.]?(/|$)|[\\\\\\x00-\\x1f\\x7f]";
+  const named = {
+    cel: `!self.matches(${celString(excluded)})`,
+    message: `${name} must name an object: no part between two '/' is empty or '.', and there is no '\\' and no control character`,
+    holds: (value: string) => !new RegExp(excluded, "u").test(value),
+  };
+  return ruled(z.string().min(1).max(512), [relative(name), named]).describe(description);
 }
 
 /** A string literal of CEL. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Condition } from "../../kube/types.ts";
-import { dataKey, int, listOf, objectName, relativePrefix, text, time } from "../schema/fields.ts";
+import { dataKey, int, listOf, objectKey, objectName, text, time } from "../schema/fields.ts";
 import { ruled } from "../schema/rule.ts";
 
 export const GROUP = "mooring.dev";
@@ -117,7 +117,7 @@ export function storeObjectRef(keyField: string) {
     storeRef: z
       .object({ name: objectName("Name of the ArtifactStore.") })
       .describe("The ArtifactStore, in the namespace of this object."),
-    key: relativePrefix("Key of the object in the store.", keyField),
+    key: objectKey("Key of the object in the store.", keyField),
   });
 }
 

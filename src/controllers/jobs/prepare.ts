@@ -68,9 +68,9 @@ function missing(error: unknown): Cause | undefined {
   if (error instanceof StalledError) return { reason: error.reason, message: error.message };
   if (!(error instanceof ArtifactError) || error.kind === "Aborted") return undefined;
   const verdict = artifactVerdict(error);
-  return verdict.kind === "Done"
-    ? undefined
-    : { reason: verdict.reason, message: `the input cannot be read: ${verdict.message}` };
+  if (verdict.kind === "Done") return undefined;
+  const action = verdict.reason === "InvalidSpec" ? ": change the object.key of the input" : "";
+  return { reason: verdict.reason, message: `the input cannot be read: ${verdict.message}${action}` };
 }
 
 /** The spec that the request is made from. @throws InvalidJobError */

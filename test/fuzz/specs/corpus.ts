@@ -4,7 +4,8 @@ import type { Specs } from "./driver.ts";
 
 const ACCOUNT: Json = { baseURL: "http://127.0.0.1:9", apiKeySecretRef: { name: "key", key: "apiKey" } };
 const VIDEO: Json = { videoToVideo: { input: { prompt: "Waves" } } };
-const SPEECH: Json = { model: "speech-2.6-hd", text: "Ahoy.", voiceSetting: { voiceID: "announcer" } };
+const UNTEXTED: Json = { model: "speech-2.6-hd", voiceSetting: { voiceID: "announcer" } };
+const SPEECH: Json = { ...UNTEXTED, text: "Ahoy." };
 /** It ends at once. */
 const BATCH: Json = {
   accountRef: { kind: "Account", name: "default" },
@@ -146,6 +147,11 @@ const FINDINGS: readonly { finding: string; kind: string; specs: Json[] }[] = [
         callback: { url: "a", secretRef: { name: "a", key: "two\nlines" } },
       },
     ],
+  },
+  {
+    finding: "the key of an input is no key: the message named no field",
+    kind: "SpeechJob",
+    specs: [{ ...UNTEXTED, textFrom: { object: { storeRef: { name: "volume" }, key: "." } } }],
   },
   {
     finding: "an empty mix of voices counted as one",
