@@ -127,7 +127,12 @@ export const DOMAIN: readonly DomainRow[] = [
   { kinds: ["MediaBatch"], path: /tone$/, odd: [[{ word: "quay", sound: "key" }]] },
   { kinds: ["MediaBatch"], path: /tone\[\]$/, odd: [{ word: "quay", sound: "key" }] },
   { kinds: ["MediaBatch"], path: /timbreWeights$/, odd: [[{ voiceID: "a", weight: 1 }]] },
-  { kinds: JOBS, path: /object\.key$/, valid: ["texts/b.txt", "c.txt"], invalid: ["/texts", "a/../b"] },
+  {
+    kinds: JOBS,
+    path: /object\.key$/,
+    valid: ["texts/b.txt", "c.txt"],
+    invalid: ["/texts", "a/../b", ".", "./a", "a//b", "a/", "a\\b", "a\nb"],
+  },
   { kinds: ["SpeechJob"], path: /^text$/, odd: ["One.<#0.5#>Two."], invalid: ["One.<#0.5#><#0.5#>Two.", "<#100#>"] },
   { kinds: ["SpeechJob"], path: /tone$/, odd: [[{ word: "quay", sound: "key" }]] },
   { kinds: ["SpeechJob"], path: /tone\[\]$/, odd: [{ word: "quay", sound: "key" }] },
