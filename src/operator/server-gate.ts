@@ -2,6 +2,7 @@ import type { AccountKey } from "../controllers/account/registry.ts";
 import type { Servers } from "../controllers/account/servers.ts";
 import type { AccountWork } from "../controllers/account/terms.ts";
 import type { Kind } from "../controllers/controller-deps.ts";
+import { messageOf } from "../controllers/verdict.ts";
 import type { KubeObject } from "../kube/types.ts";
 import type { Reconcile, SharedReconciler } from "../runtime/controller.ts";
 import type { Members } from "../runtime/members.ts";
@@ -71,11 +72,14 @@ export function createServerGate({ servers, members, ownership, renewLists }: Ga
         const object = kind.store.get(request.key);
         if (object === undefined) return reconciler.reconcile(request, context);
         const account = ownership().accountOf(row, object);
-        const ours = isOurs(account, object.metadata.namespace ?? "", row);
-        if (!ours && reconciler.underWay(object) !== "Outcome") {
+        /** It is enqueued when this process begins to serve its account, or becomes the first. */
+        const isLeft = (): boolean => {
+          const ours = isOurs(account, object.metadata.namespace ?? "", row);
+          if (ours || reconciler.underWay(object) === "Outcome") return false;
           reconciler.forget(request.key);
-          return undefined; // it is enqueued when this process begins to serve its account, or becomes the first
-        }
+          return true;
+        };
+        if (isLeft()) return undefined;
         if (isPartial(object)) {
           renewLists();
           return { requeueAfterMs: AGAIN_MS };
@@ -84,6 +88,14 @@ export function createServerGate({ servers, members, ownership, renewLists }: Ga
         count(account, 1);
         try {
           return await reconciler.reconcile(request, context);
+        } catch (error) {
+          // Nothing is sent for an account any more, and that is what the error says, or it does not matter.
+          if (!isLeft()) throw error;
+          context.log.debug(
+            { reason: messageOf(error) },
+            "not reconciled: this process does not serve the account any more",
+          );
+          return undefined;
         } finally {
           count(account, -1);
         }

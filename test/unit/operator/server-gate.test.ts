@@ -65,7 +65,14 @@ function gateOf({ need = "Serving", accounts = [OWN], held = [], foreign = [], i
     underWay: () => given.underWay,
     forget: (key) => void seen.push(`forgot ${key}`),
   });
-  return { gate, seen, reconcile: () => reconcile(request, context), end: () => running.resolve(undefined) };
+  return {
+    gate,
+    seen,
+    held,
+    reconcile: () => reconcile(request, context),
+    end: () => running.resolve(undefined),
+    fail: () => running.reject(new Error("nothing is sent")),
+  };
 }
 
 async function seenBy(given: Given): Promise<string[]> {
@@ -113,6 +120,32 @@ describe("an object is not reconciled, and what the process remembers of it is f
     },
   ])("$name", async ({ given }) => {
     expect(await seenBy(given)).toEqual(["forgot team/sea"]);
+  });
+});
+
+describe("a reconcile that fails", () => {
+  it("is retried while this process serves the account", async () => {
+    const { reconcile, fail } = gateOf({ held: [OWN] });
+    const failed = reconcile();
+    fail();
+    await expect(failed).rejects.toThrow("nothing is sent");
+  });
+
+  it("is none any more, and the object is forgotten, when this process does not serve the account any more", async () => {
+    const { seen, held, reconcile, fail } = gateOf({ held: [OWN] });
+    const left = reconcile();
+    held.pop();
+    fail();
+    expect(await left).toBeUndefined();
+    expect(seen).toEqual(["reconciled", "forgot team/sea"]);
+  });
+
+  it("is retried by the process that sent the request of the object, whoever serves its account by now", async () => {
+    const { seen, reconcile, fail } = gateOf({ underWay: "Outcome" });
+    const failed = reconcile();
+    fail();
+    await expect(failed).rejects.toThrow("nothing is sent");
+    expect(seen).toEqual(["reconciled"]);
   });
 });
 
