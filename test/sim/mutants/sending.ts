@@ -113,16 +113,16 @@ export const SENDING_GUARDS: readonly Mutant[] = [
   {
     name: "outcome-of-its-sender",
     file: "src/operator/server-gate.ts",
-    find: 'if (!ours && reconciler.underWay(object) !== "Outcome") {',
-    replace: "if (!ours) {",
+    find: 'if (ours || reconciler.underWay(object) === "Outcome") return false;',
+    replace: "if (ours) return false;",
     breaks: ["OutcomeKept", "PaidOnce"],
     tests: "test/unit/operator/server-gate",
   },
   {
     name: "object-of-another-process",
     file: "src/operator/server-gate.ts",
-    find: 'if (!ours && reconciler.underWay(object) !== "Outcome") {',
-    replace: 'if (account === undefined && !ours && reconciler.underWay(object) !== "Outcome") {',
+    find: 'if (ours || reconciler.underWay(object) === "Outcome") return false;',
+    replace: 'if (ours || account !== undefined || reconciler.underWay(object) === "Outcome") return false;',
     tests: "test/unit/operator/server-gate",
   },
   {
