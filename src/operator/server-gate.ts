@@ -89,7 +89,7 @@ export function createServerGate({ servers, members, ownership, renewLists }: Ga
         try {
           return await reconciler.reconcile(request, context);
         } catch (error) {
-          // Nothing is sent for an account any more, and that is what the error says, or it does not matter.
+          // Whatever failed: another process goes on, or this one when it serves the account again.
           if (!isLeft()) throw error;
           context.log.debug(
             { reason: messageOf(error) },

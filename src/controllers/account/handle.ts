@@ -94,6 +94,8 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
   const { key, spec, live, usage, observers, lookup, clock, random, log } = options;
   const settings = sessionSettings(spec, () => live.apiKey, lookup);
   const { moneyUrgency } = usage;
+  /** An object waits until the service shows an endpoint of the account. */
+  let noneShown = false;
 
   const session = openSession({
     connection: { ...settings.connection, open: options.open },
@@ -130,8 +132,6 @@ export function createAccountHandle(options: HandleOptions): AccountHandle {
     log,
   });
   const { endpoints, money } = session;
-  /** An object waits until the service shows an endpoint of the account. */
-  let noneShown = false;
 
   function vanished(missing: MissingEndpoint = { endpointID: undefined, memberID: undefined }): number {
     const count = countVanished(usage.boundEndpoints(), endpoints.observed.shown(), missing);

@@ -59,9 +59,11 @@ export function createServerEntry(options: ServerEntryOptions): ServerEntry {
   async function releaseOnce(account: AccountPlace, signal: AbortSignal): Promise<void> {
     const found = await find(account, signal);
     const server = found?.status?.server;
-    if (found === undefined || !isSelf(server) || server?.released !== undefined) return;
+    if (found === undefined || server === undefined || !isSelf(server) || server.released !== undefined) return;
     const { resourceVersion } = found.metadata;
-    const body = { metadata: { resourceVersion }, status: { server: { released: rfc3339(clock.now()) } } };
+    // Times are whole seconds, and the same time for both means that nobody has served the account (isProbedOnly).
+    const released = rfc3339(Math.max(clock.now(), (Date.parse(server.since) || 0) + 1_000));
+    const body = { metadata: { resourceVersion }, status: { server: { released } } };
     await account.patchStatus(body, signal);
   }
 

@@ -412,7 +412,7 @@ describe("an account that this process serves and another one could", () => {
     w.servers.stop();
     expect(() => w.servers.assertServing(KEY)).toThrow("nothing is sent");
     await w.servers.release(signal);
-    expect(w.stored().status?.server).toMatchObject({ lease: "pod-1", released: "2026-03-01T00:00:00Z" });
+    expect(w.stored().status?.server).toMatchObject({ lease: "pod-1", released: "2026-03-01T00:00:01Z" });
     w.change({});
     expect(await w.serve()).toBe("Between");
   });
@@ -423,7 +423,7 @@ describe("an account that this process serves and another one could", () => {
     w.servers.stop();
     await w.servers.release(signal);
     await taken;
-    expect(w.stored().status?.server).toMatchObject({ lease: "pod-1", released: "2026-03-01T00:00:00Z" });
+    expect(w.stored().status?.server).toMatchObject({ lease: "pod-1", released: "2026-03-01T00:00:01Z" });
   });
 
   it("is not released when another process has it by now", async () => {
