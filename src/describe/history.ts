@@ -38,10 +38,12 @@ export function historyOf({ metadata, status }: AnyObject, events: readonly Kube
   if (server !== undefined) {
     const process = `process ${server.namespace}/${server.lease}`;
     const { since, released } = server;
-    const did = isProbedOnly(server) ? "probed the account, which no object needed" : "serves the account";
-    moments.push({ time: since, what: "Server", text: `${process} ${did}` });
-    if (released !== undefined && !isProbedOnly(server))
-      moments.push({ time: released, what: "Server", text: `${process} released it` });
+    if (isProbedOnly(server)) {
+      moments.push({ time: since, what: "Server", text: `${process} probed the account, which no object needed` });
+    } else {
+      moments.push({ time: since, what: "Server", text: `${process} serves the account` });
+      if (released !== undefined) moments.push({ time: released, what: "Server", text: `${process} released it` });
+    }
   }
   for (const { type, status: value, reason, lastTransitionTime } of conditions) {
     moments.push({ time: lastTransitionTime, what: "Condition", text: `${type}=${value} (${reason})` });

@@ -68,8 +68,10 @@ export function createContext(
     isNeeded: gate.isNeeded,
     onLost: options.end,
     onTaken: registerServerMetrics(metrics.registry, {
-      ...{ accounts: accountObjects, isNeeded: gate.isNeeded },
-      ...{ count: () => servers.count(), ends },
+      accounts: accountObjects,
+      count: () => servers.count(),
+      ends,
+      isNeeded: gate.isNeeded,
     }),
     check: access.checkAccount,
   });

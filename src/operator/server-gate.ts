@@ -72,14 +72,17 @@ export function createServerGate({ servers, members, ownership, renewLists }: Ga
         const object = kind.store.get(request.key);
         if (object === undefined) return reconciler.reconcile(request, context);
         const account = ownership().accountOf(row, object);
-        /** It is enqueued when this process begins to serve its account, or becomes the first. */
-        const isLeft = (): boolean => {
+        /**
+         * Forgets the object if it is not this process's to reconcile. It is enqueued when this process begins to serve its account, or
+         * becomes the first.
+         */
+        const letGo = (): boolean => {
           const ours = isOurs(account, object.metadata.namespace ?? "", row);
           if (ours || reconciler.underWay(object) === "Outcome") return false;
           reconciler.forget(request.key);
           return true;
         };
-        if (isLeft()) return undefined;
+        if (letGo()) return undefined;
         if (isPartial(object)) {
           renewLists();
           return { requeueAfterMs: AGAIN_MS };
@@ -90,7 +93,7 @@ export function createServerGate({ servers, members, ownership, renewLists }: Ga
           return await reconciler.reconcile(request, context);
         } catch (error) {
           // Whatever failed: another process goes on, or this one when it serves the account again.
-          if (!isLeft()) throw error;
+          if (!letGo()) throw error;
           context.log.debug(
             { reason: messageOf(error) },
             "not reconciled: this process does not serve the account any more",

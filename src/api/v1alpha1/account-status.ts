@@ -80,7 +80,7 @@ export const accountStatusSchema = z
         ).optional(),
         since: time("Since when it serves the account."),
         released: time(
-          "When it released the account, so that another process takes it at once. The same as `since`: it has only probed the account, which no object needed.",
+          "When it released the account, so that another process takes it at once. If it equals `since`, the process has only probed the account, which no object needed.",
         ).optional(),
       })
       .describe(

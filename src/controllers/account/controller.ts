@@ -31,14 +31,14 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   const memories = createAccountMemory(shared, kind.store, wiring);
   const orphanEvents = createOrphanEvents(shared.recorder);
   const shareReports = createShareReports(shared, (key) => wiring.dependants.endpointPlaces(key));
-  const keyOfAccount = ({ name, namespace }: { name: string; namespace?: string | undefined }) =>
+  const keyFor = ({ name, namespace }: { name: string; namespace?: string | undefined }) =>
     accountKey(wiring.accountKind, name, namespace);
 
   return createReconciler<T>({
     kind,
     clock,
     async forgetDeleted(request) {
-      const key = keyOfAccount(request);
+      const key = keyFor(request);
       wiring.servers.depart(key);
       const again = await memories.depart(key);
       shared.abandoned.check(key);
@@ -69,7 +69,7 @@ export function createAccountReconciler<T extends Account | ClusterAccount>(
   /** Runs `step` with the account, unless another process serves it: then nothing of it is remembered. */
   function whileServed(step: (key: AccountKey, served: Present<T>, signal: AbortSignal) => Promise<Result>) {
     return async (present: T, { signal }: ReconcileContext): Promise<Result> => {
-      const key = keyOfAccount(present.metadata);
+      const key = keyFor(present.metadata);
       const served = await wiring.servers.serve<T>(key, { kind, object: present }, signal);
       if (served.kind === "Between") return { requeueAfterMs: served.againMs };
       if (served.kind === "Other") {

@@ -42,7 +42,7 @@ export type OtherServers = {
   hasUnwatched(key: AccountKey, namespace: string): boolean;
 };
 
-/** An entry, and since when this process has seen it, and seen it free; monotonic ms. `left`: what it writes in place of it. */
+/** An entry, and since when this process has seen it, and seen it free; monotonic ms. `left`: the entry that it writes next. */
 type SeenEntry = { uid: string; entry: string; at: number; freeAt: number | undefined; left?: string | undefined };
 
 type OtherServersOptions = { ends: ProcessEnds; clock: Pick<Clock, "monotonic">; installation: string };

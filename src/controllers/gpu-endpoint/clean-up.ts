@@ -92,9 +92,13 @@ function unscaled(
 function asShown(record: EndpointRecord, ofSpec: DesiredEndpoint, limits: EndpointLimits | undefined): DesiredEndpoint {
   const shown = endpointFields.map(({ path }) => path).filter(shownBy(record));
   const sent = withIgnored(ofSpec, record, shown);
-  const excluded = limits === undefined ? [] : outOfRange(sent, limits, true, "update").map(({ path }) => path);
-  const taken = shown.filter((path) => !excluded.includes(path));
-  return excluded.length === 0 ? sent : withIgnored(ofSpec, record, taken);
+  if (limits === undefined) return sent;
+  const excluded = outOfRange(sent, limits, true, "update").map(({ path }) => path);
+  return withIgnored(
+    ofSpec,
+    record,
+    shown.filter((path) => !excluded.includes(path)),
+  );
 }
 
 /** A field that an update requires comes from the spec when the service does not show it. */
