@@ -27,8 +27,8 @@ export type LeasesOptions = {
   log: Pick<Logger, "warn">;
 };
 
-/** Looks are more frequent in the last seconds before a lease is ended. */
-const SUSPICIOUS_MS = LEASE_MS - 2_000;
+/** Looks are more frequent in the last seconds before a lease is ended: also by processes that saw its last renewal 2 s later. */
+const SUSPICIOUS_MS = LEASE_MS - 4_000;
 /** A lease that ended so long ago is deleted. */
 const REMOVE_MS = 10 * 60_000;
 

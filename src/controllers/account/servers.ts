@@ -40,7 +40,7 @@ export type Served<T> =
  *
  * # Expected flow
  * 1. An account's reconcile calls `serve` before anything else. A free account is taken by the ready process that serves the fewest; each
- *    process that serves more waits 5 s longer. `status.server` then names the lease of this process.
+ *    process that serves more waits 2 s longer. `status.server` then names the lease of this process.
  * 2. `confirm` is awaited, and `assertConfirmed` is called right before a paid request is sent; `assertServing` before any other.
  * 3. `release` at a stop, and `giveUp` for a process that serves fewer, end this.
  *

@@ -219,6 +219,19 @@ describe("another process", () => {
     expect(names(members)).toEqual(["one"]);
   });
 
+  it("that was ended is known within half a second, also by a process that saw its last renewal later", async () => {
+    const w = world();
+    const first = await joined(w);
+    put(w, "two");
+    await until(() => names(first).includes("two"), { clock: w.clock, ...STEP });
+    await w.clock.advance(3_000);
+    const later = await joined(w, "later");
+    await until(() => first.hasEnded("two"), { clock: w.clock, ...STEP });
+    const before = w.clock.monotonic();
+    await until(() => later.hasEnded("two"), { clock: w.clock, ...STEP });
+    expect(w.clock.monotonic() - before).toBeLessThanOrEqual(600);
+  });
+
   it("that renews in the last moment is not ended: the write has the version as the lock", async () => {
     const w = world();
     const members = await joined(w);

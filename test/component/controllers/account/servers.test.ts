@@ -258,7 +258,7 @@ describe("a new account", () => {
     const w = await world(clusterAccountOf(probed), { others: [{ load: 0 }] });
     await w.serveSecond();
     expect(await w.serve(true)).toBe("Other");
-    await w.clock.advance(5_000);
+    await w.clock.advance(2_000);
     expect(await w.serve(true)).toBe("Ours");
     expect(w.taken).toEqual(["New"]);
   });
@@ -307,14 +307,14 @@ describe("an account that another process of the installation serves", () => {
     expect(await w.serve()).toBe("Ours");
   });
 
-  it("goes to the process that serves the fewest, but not back; one that serves more waits 5 s for each of those", async () => {
+  it("goes to the process that serves the fewest, but not back; one that serves more waits 2 s for each of those", async () => {
     const free = accountOf({ server: { ...sibling, released: "2026-03-01T00:00:00Z" }, ...observed });
     const w = await world(free, {
       others: [{ load: 0 }, { load: 0 }, { load: 0 }, { load: 0, ready: false }, { load: 1 }],
     });
     await w.serveSecond();
     expect(await w.serve()).toBe("Other");
-    await w.clock.advance(9_999);
+    await w.clock.advance(3_999);
     expect(await w.serve()).toBe("Other");
     await w.clock.advance(1);
     expect(await w.serve()).toBe("Ours");
