@@ -69,7 +69,8 @@ export async function measureProfile(options: Omit<DrainOptions, "rounds" | "pee
       const round = await measureRound(cluster, { template, command, objects, signal });
       say(`${objects} objects with a profiler, ${name}: ${JSON.stringify(round)}`);
       const [file = ""] = await readdir(folder);
-      return secondsByArea(cpuProfile.parse(JSON.parse(await readFile(join(folder, file), "utf8"))));
+      const profile = cpuProfile.parse(JSON.parse(await readFile(join(folder, file), "utf8")));
+      return secondsByArea(profile, round.drainSeconds);
     };
     const bare = await profiled("bare", (nodeFlags) => peerCommand("bare", cluster, { nodeFlags }));
     const mooring = await profiled("Mooring", async (nodeFlags) => (await mooringCommand(cluster, nodeFlags)).command);
@@ -84,8 +85,14 @@ export async function measureProfile(options: Omit<DrainOptions, "rounds" | "pee
   }
 }
 
-/** The time of the samples outside of idle, by the area of the innermost frame that has a source. */
-export async function secondsByArea({ nodes, samples, timeDeltas }: CpuProfile): Promise<Map<string, number>> {
+/**
+ * The time of the samples outside of idle, by the area of the innermost frame that has a source.
+ * @param within seconds from the start. After the drain, Mooring sends the events that wait.
+ */
+export async function secondsByArea(
+  { nodes, samples, timeDeltas }: CpuProfile,
+  within: number,
+): Promise<Map<string, number>> {
   const byID = new Map(nodes.map((node) => [node.id, node]));
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)));
   const sources = createSources();
@@ -103,9 +110,13 @@ export async function secondsByArea({ nodes, samples, timeDeltas }: CpuProfile):
     areas.set(id, AREAS.find(({ is }) => is(source ?? "native"))?.area);
   }
   const result = new Map<string, number>();
+  let at = 0;
   for (const [index, id] of samples.entries()) {
+    const seconds = (timeDeltas[index] ?? 0) / 1e6;
+    at += seconds;
+    if (at > within) break;
     const area = areas.get(id);
-    if (area !== undefined) result.set(area, (result.get(area) ?? 0) + (timeDeltas[index] ?? 0) / 1e6);
+    if (area !== undefined) result.set(area, (result.get(area) ?? 0) + seconds);
   }
   return result;
 }

@@ -117,7 +117,8 @@ function profileText({ areas, ...profile }: Profile): string[] {
     `### Where the time of the main thread goes: ${titleOf(profile)}`,
     "",
     "One drain of Mooring and one of bare, each from the start of the process, with V8's sampling profiler, which costs time itself. A builtin,",
-    "such as `JSON.parse`, counts for its caller. The samples are of the main thread alone, and include the time in which another process has its core.",
+    "such as `JSON.parse`, counts for its caller. The samples are of the main thread alone, and end with the drain. They include the time in",
+    "which another process has its core.",
     "",
     ...heading("area", "ms per object", "share", "bare, ms per object"),
     ...[...areas]
