@@ -55,7 +55,7 @@ USER 65532:65532
 WORKDIR /app
 ENV NODE_ENV=production PATH=/usr/local/bin NODE_COMPILE_CACHE=/app/compile-cache
 # The flags of scripts/node-flags.ts, as in the bundle's first line.
-ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=8", "--initial-old-space-size=64", "/app/mooring.mjs"]
+ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=8", "--initial-old-space-size=64", "--v8-pool-size=1", "/app/mooring.mjs"]
 CMD ["operator"]
 ARG VERSION=0.1.0
 ARG REVISION=unknown

@@ -1,6 +1,6 @@
 /**
  * Writes what V8 makes of a bundle for NODE_COMPILE_CACHE=CACHE: node COMPILE_FLAGS scripts/compile-cache.ts ENTRY CACHE
- * It is for the Node, the platform and the user that run this, and for an entry that is started with NODE_FLAGS and takes them back before it
+ * It is for the Node, the platform and the user that run this, and for an entry that is started with HEAP_FLAGS and takes them back before it
  * imports the other modules of its folder.
  */
 import { readdir } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { enableCompileCache, flushCompileCache, registerHooks } from "node:modul
 import { basename, dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { setFlagsFromString } from "node:v8";
-import { NODE_FLAGS, TAKE_BACK_FLAGS } from "./node-flags.ts";
+import { HEAP_FLAGS, TAKE_BACK_FLAGS } from "./node-flags.ts";
 
 const [entry = "", cache = ""] = process.argv.slice(2);
 const folder = dirname(entry);
@@ -16,7 +16,7 @@ const modules = (await readdir(folder)).filter((name) => name.endsWith(".mjs") &
 
 // The cache counts for the flags that V8 has when Node opens it, and each module for those that V8 has when it is compiled.
 setFlagsFromString("--hash-seed=0");
-for (const flag of NODE_FLAGS) setFlagsFromString(flag);
+for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
 const { message } = enableCompileCache(resolve(cache));
 if (message !== undefined) throw new Error(`${cache} cannot be a compile cache: ${message}`);
 for (const flag of TAKE_BACK_FLAGS) setFlagsFromString(flag);

@@ -9,8 +9,8 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   process.exit(1);
 }
 
-// V8 uses compiled code only under the flags that it was compiled with, and Node's own modules were compiled without any. The flags of the first
-// line have had their effect: they count only when the heap is made.
+// V8 uses compiled code only under the flags that it was compiled with, and Node's own modules were compiled without any. The flags of the heap
+// in the first line have had their effect: they count only when the heap is made.
 const { setFlagsFromString } = await import("node:v8");
 for (const flag of ["--max-semi-space-size", "--initial-old-space-size"]) setFlagsFromString(`${flag}=0`);
 
