@@ -87,9 +87,9 @@ export function mayHaveTakenEffect({ delivery }: ServiceError): boolean {
   return delivery === "Accepted" || delivery === "Unknown";
 }
 
-/** Whether the call was aborted before it was sent. Such an error says nothing about the service. */
-export function isGivenUp(error: ServiceError): boolean {
-  return error.kind === "Aborted" && error.delivery === "NotSent";
+/** Whether the call was aborted before it was sent, or this process may not send it. Such an error says nothing about the service. */
+export function isGivenUp(error: unknown): boolean {
+  return error instanceof ServiceError && error.kind === "Aborted" && error.delivery === "NotSent";
 }
 
 export type ServiceErrorDetails = {

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { type Clock, delay, inLine } from "../../base/clock.ts";
 import { createPollLoop } from "../../base/schedule.ts";
 import type { ServiceClient } from "../client.ts";
-import { ServiceError } from "../errors.ts";
+import { isGivenUp, ServiceError } from "../errors.ts";
 import type { EndpointObserver } from "../types.ts";
 import { createEndpointIndex, type KeySession } from "./endpoint-index.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
@@ -160,7 +160,7 @@ export function createEndpointSweep(options: EndpointSweepOptions): EndpointSwee
         for (const { reject } of ended()) reject(signal.aborted ? signal.reason : error);
         if (signal.aborted) return;
         firstAttempt.abort();
-        log.warn({ reason: String(error) }, "endpoints could not be listed");
+        log[isGivenUp(error) ? "debug" : "warn"]({ reason: String(error) }, "endpoints could not be listed");
         options.onError(error);
         unreadable = unreadableAfter(unreadable, error);
         retryAt = clock.monotonic() + Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** Math.max(0, (unreadable?.times ?? 1) - 1));

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../../base/clock.ts";
 import { createPollLoop } from "../../base/schedule.ts";
+import { isGivenUp } from "../errors.ts";
 
 /** When a read began. `at`: ms since the epoch. `monotonic`: ms of the monotonic clock. */
 export type ReadTime = { at: number; monotonic: number };
@@ -51,7 +52,7 @@ export function createMoneyReader<T>({ what, read, clock, log, ...options }: Mon
         if (signal.aborted) return;
         // Not every kind of credential may read bills (interface: Authentication), so the account stays usable.
         failure = error instanceof Error ? error.message : String(error);
-        log.warn({ reason: failure }, `${what} could not be read`);
+        log[isGivenUp(error) ? "debug" : "warn"]({ reason: failure }, `${what} could not be read`);
         options.onFailed?.();
       }
     },

@@ -99,7 +99,7 @@ function failed(error: unknown): ReportStep {
   if (error instanceof ServiceError && (error.kind === "Unauthorized" || error.status === 403)) {
     return stalled("Unauthorized", `${error.message}: the key may not read bills; use one that may`);
   }
-  if (error instanceof ServiceError && isGivenUp(error)) throw error;
+  if (isGivenUp(error)) throw error;
   const verdict = verdictOf(error);
   if (verdict.kind === "Stalled" || verdict.kind === "Failed") return stalled(verdict.reason, verdict.message);
   if (verdict.kind === "Done") throw error;

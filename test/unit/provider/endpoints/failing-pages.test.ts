@@ -2,10 +2,10 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { EndpointRecord } from "../../../../src/provider/endpoints/endpoint-record.ts";
 import type { Generation } from "../../../../src/provider/endpoints/pages.ts";
 import { createEndpointSweep } from "../../../../src/provider/endpoints/sweep.ts";
-import { ServiceError, type ServiceErrorKind } from "../../../../src/provider/errors.ts";
+import { type Delivery, ServiceError, type ServiceErrorKind } from "../../../../src/provider/errors.ts";
 import { desiredOf, endpointOf, recordOf } from "../../../support/endpoints.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
-import { silentLog } from "../../../support/scripted-api-server.ts";
+import { capturedLog } from "../../../support/scripted-api-server.ts";
 
 /** In [0, 1), the same for each run. */
 function numbers(seed: number): () => number {
@@ -17,8 +17,13 @@ function numbers(seed: number): () => number {
 }
 
 /** A list of 14 pages whose reads fail as `fails` says. */
-function world(generation: Generation, fails: (page: number) => ServiceErrorKind | undefined) {
+function world(
+  generation: Generation,
+  fails: (page: number) => ServiceErrorKind | undefined,
+  delivery: Delivery = "Unknown",
+) {
   const clock = createFakeClock();
+  const { log, lines } = capturedLog("warn");
   const remote: EndpointRecord[] = Array.from({ length: 28 }, (_, index) =>
     recordOf(desiredOf(endpointOf()), { id: `e-${index}`, appName: `app-${index}` }),
   );
@@ -28,7 +33,7 @@ function world(generation: Generation, fails: (page: number) => ServiceErrorKind
     pages.push(index);
     const kind = fails(index);
     const operation = generation === "Earlier" ? "listEndpointsEarlier" : "listEndpoints";
-    if (kind !== undefined) throw new ServiceError({ operation, kind, delivery: "Unknown", message: "it fails" });
+    if (kind !== undefined) throw new ServiceError({ operation, kind, delivery, message: "it fails" });
     return remote.slice(index * 2, index * 2 + 2);
   };
   const sweep = createEndpointSweep({
@@ -36,7 +41,7 @@ function world(generation: Generation, fails: (page: number) => ServiceErrorKind
     pageSize: 2,
     intervalMs: 60_000,
     clock,
-    log: silentLog,
+    log,
     wanted: () => true,
     expected: () => 0,
     onChange: () => {},
@@ -55,7 +60,7 @@ function world(generation: Generation, fails: (page: number) => ServiceErrorKind
   });
   onTestFinished(() => sweep.stop());
   sweep.start();
-  return { clock, sweep, pages, listed: () => listed };
+  return { clock, sweep, pages, lines, listed: () => listed };
 }
 
 describe.each<Generation>(["Current", "Earlier"])("a list of 14 pages (%s)", (generation) => {
@@ -80,6 +85,15 @@ describe.each<Generation>(["Current", "Earlier"])("a list of 14 pages (%s)", (ge
     expect([w.pages.filter((page) => page === 5).length, w.listed()]).toEqual([6, 0]);
     await w.clock.advance(10_000);
     expect(w.pages.filter((page) => page === 0).length).toBe(2);
+  });
+
+  it("is worth a warning when it fails, but not when this process may not send", async () => {
+    const w = world(generation, () => "Unauthorized");
+    await w.clock.advance(1_000);
+    expect(w.lines).toMatchObject([{ msg: "endpoints could not be listed" }]);
+    const unserved = world(generation, () => "Aborted", "NotSent");
+    await unserved.clock.advance(1_000);
+    expect([unserved.pages.length > 0, unserved.lines]).toEqual([true, []]);
   });
 
   it.each<ServiceErrorKind>(["Unauthorized", "BreakerOpen", "UnreadableResponse", "InvalidRequest"])(

@@ -1,10 +1,11 @@
 import { expect, it, onTestFinished } from "vitest";
+import { type Delivery, ServiceError, type ServiceErrorKind } from "../../../../src/provider/errors.ts";
 import { createBudgetReader } from "../../../../src/provider/money/account-money.ts";
 import type { KeyBudget } from "../../../../src/provider/money/money-records.ts";
 import type { MoneySettings } from "../../../../src/provider/money/spend.ts";
 import { moneySettings } from "../../../support/bills.ts";
 import { createFakeClock, START } from "../../../support/fake-clock.ts";
-import { silentLog } from "../../../support/scripted-api-server.ts";
+import { capturedLog } from "../../../support/scripted-api-server.ts";
 
 const HOUR_MS = 3_600_000;
 const iso = (ms: number) => new Date(ms).toISOString();
@@ -26,6 +27,7 @@ function follow(
   { onFailed = () => {}, ...settings }: Partial<MoneySettings> & { onFailed?: () => void } = {},
 ) {
   const clock = createFakeClock();
+  const { log, lines } = capturedLog("warn");
   const reads: number[] = [];
   const reader = createBudgetReader({
     client: {
@@ -36,13 +38,13 @@ function follow(
     },
     settings: moneySettings({ memberID: () => "member-1", ...settings }),
     clock,
-    log: silentLog,
+    log,
     onRead: () => {},
     onFailed,
   });
   reader.start();
   onTestFinished(() => reader.stop());
-  return { clock, reads, reader };
+  return { clock, reads, reader, lines };
 }
 
 it("a budget is read again as its period ends, not only an interval later", async () => {
@@ -93,4 +95,17 @@ it("a failed reading is reported until one succeeds; the last reading stays", as
   fails = true;
   await clock.advance(HOUR_MS + 1_000);
   expect([reader.latest()?.length, reader.failure(), told]).toEqual([1, "the service answered 403", 2]);
+});
+
+it("a budget that cannot be read is worth a warning, but not when this process may not send", async () => {
+  const failing = (kind: ServiceErrorKind, delivery: Delivery) =>
+    follow(() => {
+      throw new ServiceError({ operation: "listKeyBudgets", kind, delivery, message: "it fails" });
+    });
+  const failed = failing("ServerError", "Unknown");
+  await failed.clock.advance(1_000);
+  expect(failed.lines).toMatchObject([{ reason: "listKeyBudgets: it fails" }]);
+  const unserved = failing("Aborted", "NotSent");
+  await unserved.clock.advance(1_000);
+  expect([unserved.reads, unserved.lines]).toEqual([[0], []]);
 });
