@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { pipeline } from "node:stream/promises";
 import type { FastifyReply } from "fastify";
 
 /** Resets the connection without a response. */
@@ -40,16 +40,19 @@ export async function sendCut(
   raw.socket?.destroy();
 }
 
+/** How Node names that the client disconnected, while lines are sent and before. */
+const READER_GONE: readonly unknown[] = ["ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_UNABLE_TO_PIPE"];
+
 /** Sends lines as they are produced, until the client disconnects. */
 export async function sendStream(reply: FastifyReply, lines: AsyncIterable<string>): Promise<void> {
   reply.hijack();
   const { raw } = reply;
   raw.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
-  for await (const line of lines) {
-    if (raw.destroyed) return;
-    if (!raw.write(line)) await Promise.race([once(raw, "drain"), once(raw, "close")]);
+  try {
+    await pipeline(lines, raw);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && READER_GONE.includes(error.code))) throw error;
   }
-  raw.end();
 }
 
 /** Resolves when the socket has taken the piece. */
