@@ -60,9 +60,15 @@ export function setCondition(conditions: Conditions, update: ConditionUpdate, no
   return put(rest, update, now);
 }
 
-/** Several conditions, set in order. */
+/** Several conditions, set in order. A status that one of them changes and a later one changes back has not moved. */
 export function setConditions(conditions: Conditions, updates: readonly ConditionUpdate[], now: string): Condition[] {
-  return updates.reduce<Condition[]>((result, update) => setCondition(result, update, now), [...(conditions ?? [])]);
+  const result = updates.reduce<Condition[]>((all, update) => setCondition(all, update, now), [...(conditions ?? [])]);
+  return result.map((condition) => {
+    const before = getCondition(conditions, condition.type);
+    return before?.status === condition.status
+      ? { ...condition, lastTransitionTime: before.lastTransitionTime }
+      : condition;
+  });
 }
 
 export function removeCondition(conditions: Conditions, type: ConditionType): Condition[] {

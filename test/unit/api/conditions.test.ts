@@ -25,6 +25,19 @@ const ready = (status: Condition["status"], message = "m"): ConditionUpdate => (
   observedGeneration: 3,
 });
 
+describe("setConditions", () => {
+  it("moves no time of a status that is as before at the end: an endpoint serves, and its spec is stalled", () => {
+    const stalled: ConditionUpdate = { type: "Stalled", status: "True", reason: "OutOfRange", message: "m" };
+    const before = setConditions([], [ready("True"), stalled], early);
+    const again = setConditions(before, [ready("True"), stalled], late);
+    expect(again.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
+      ["Ready", early],
+      ["Stalled", early],
+    ]);
+    expect(setConditions(again, [ready("True")], late)).toMatchObject([{ status: "True", lastTransitionTime: late }]);
+  });
+});
+
 describe("setCondition", () => {
   it("adds a condition", () => {
     expect(setCondition(undefined, ready("True"), early)).toEqual([
