@@ -64,7 +64,7 @@ export function setCondition(conditions: Conditions, update: ConditionUpdate, no
 export function setConditions(conditions: Conditions, updates: readonly ConditionUpdate[], now: string): Condition[] {
   const result = updates.reduce<Condition[]>((all, update) => setCondition(all, update, now), [...(conditions ?? [])]);
   return result.map((condition) => {
-    const before = getCondition(conditions, condition.type);
+    const before = conditions?.find(({ type }) => type === condition.type);
     return before?.status === condition.status
       ? { ...condition, lastTransitionTime: before.lastTransitionTime }
       : condition;
