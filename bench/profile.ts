@@ -87,7 +87,7 @@ export async function measureProfile(options: Omit<DrainOptions, "rounds" | "pee
 
 /**
  * The time of the samples outside of idle, by the area of the innermost frame that has a source.
- * @param within seconds from the start. After the drain, Mooring sends the events that wait.
+ * @param within how many seconds from the start count. After the drain, Mooring sends the events that wait.
  */
 export async function secondsByArea(
   { nodes, samples, timeDeltas }: CpuProfile,

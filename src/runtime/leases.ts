@@ -27,7 +27,7 @@ export type LeasesOptions = {
   log: Pick<Logger, "warn">;
 };
 
-/** Looks are more frequent in the last seconds before a lease is ended: also by processes that saw its last renewal 2 s later. */
+/** Looks are more frequent in the last seconds before a lease is ended. Processes see its last renewal up to 2 s apart. */
 const SUSPICIOUS_MS = LEASE_MS - 4_000;
 /** A lease that ended so long ago is deleted. */
 const REMOVE_MS = 10 * 60_000;

@@ -43,32 +43,32 @@ type Conditions = readonly Condition[] | undefined;
 
 /**
  * The conditions with one condition set. Pure; `now` is RFC 3339. Guarantees, in any order of calls:
- * - `lastTransitionTime` moves only when `status` moves.
+ * - `lastTransitionTime` moves only when `status` is not that of `before`: by default, of `conditions`.
  * - Reconciling and Stalled are present only while True, and never both: setting one removes the other, setting it to anything but True
  *   removes it.
  * - Stalled comes with Ready=False, with the same reason and message. Setting Ready to anything but False removes Stalled.
  */
-export function setCondition(conditions: Conditions, update: ConditionUpdate, now: string): Condition[] {
+export function setCondition(
+  conditions: Conditions,
+  update: ConditionUpdate,
+  now: string,
+  before = conditions,
+): Condition[] {
   const { type, status } = update;
   if (type === "Reconciling" || type === "Stalled") {
     if (status !== "True") return removeCondition(conditions, type);
     const other = removeCondition(conditions, type === "Stalled" ? "Reconciling" : "Stalled");
-    const own = put(other, update, now);
-    return type === "Stalled" ? put(own, { ...update, type: "Ready", status: "False" }, now) : own;
+    const own = put(other, update, now, before);
+    return type === "Stalled" ? put(own, { ...update, type: "Ready", status: "False" }, now, before) : own;
   }
   const rest = type === "Ready" && status !== "False" ? removeCondition(conditions, "Stalled") : conditions;
-  return put(rest, update, now);
+  return put(rest, update, now, before);
 }
 
-/** Several conditions, set in order. A status that one of them changes and a later one changes back has not moved. */
+/** Sets several conditions, in order. What only an earlier update sets moves no time. */
 export function setConditions(conditions: Conditions, updates: readonly ConditionUpdate[], now: string): Condition[] {
-  const result = updates.reduce<Condition[]>((all, update) => setCondition(all, update, now), [...(conditions ?? [])]);
-  return result.map((condition) => {
-    const before = conditions?.find(({ type }) => type === condition.type);
-    return before?.status === condition.status
-      ? { ...condition, lastTransitionTime: before.lastTransitionTime }
-      : condition;
-  });
+  const start = [...(conditions ?? [])];
+  return updates.reduce<Condition[]>((result, update) => setCondition(result, update, now, start), start);
 }
 
 export function removeCondition(conditions: Conditions, type: ConditionType): Condition[] {
@@ -88,15 +88,16 @@ export function isTrue(conditions: Conditions, type: ConditionType): boolean {
   return getCondition(conditions, type)?.status === "True";
 }
 
-function put(conditions: Conditions, update: ConditionUpdate, now: string): Condition[] {
+function put(conditions: Conditions, update: ConditionUpdate, now: string, before: Conditions): Condition[] {
   const list = conditions ?? [];
   const present = getCondition(list, update.type);
+  const last = getCondition(before, update.type);
   const wanted: Condition = {
     type: update.type,
     status: update.status,
     reason: update.reason,
     message: plainText(update.message, MESSAGE_LIMIT),
-    lastTransitionTime: present?.status === update.status ? present.lastTransitionTime : now,
+    lastTransitionTime: last?.status === update.status ? last.lastTransitionTime : now,
     ...(update.observedGeneration === undefined ? {} : { observedGeneration: update.observedGeneration }),
   };
   return present === undefined ? [...list, wanted] : list.map((one) => (one === present ? wanted : one));

@@ -48,8 +48,8 @@ export function createBalancer(
 }
 
 /**
- * Each process that serves fewer accounts goes first for so long. Processes learn of the end of another one within 0.5 s of each other. With
- * the 17 s until then, a killed process has a successor within 20 s, although one that hangs, and so serves fewer, has its turn too.
+ * Each process that serves fewer accounts goes first for so long. All processes learn within 0.5 s that another one has ended, at most 17.5 s
+ * after it was killed. So one of them serves its accounts within 20 s, even if one that goes first hangs.
  */
 const TURN_MS = 2_000;
 /** A process that keeps restarting gets no accounts of others. */
